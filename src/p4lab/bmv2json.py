@@ -204,12 +204,16 @@ class _Writer:
             for number, action in enumerate(self.info.get("actions", []))
         ]
 
-    def _meters(self) -> list[Json]:
-        plain = [(item, {"size": int(item["size"])}) for item in self.info.get("meters", [])]
-        direct = [
+    def _plain_and_direct(self, plain: str, direct: str) -> list[tuple[Json, Json]]:
+        """Objects with their size, then those of a table with its name."""
+        own = [(item, {"size": int(item["size"])}) for item in self.info.get(plain, [])]
+        return own + [
             (item, {"binding": self.names[item["directTableId"]]})
-            for item in self.info.get("directMeters", [])
+            for item in self.info.get(direct, [])
         ]
+
+    def _meters(self) -> list[Json]:
+        own = self._plain_and_direct("meters", "directMeters")
         return [
             {
                 "name": _name(item),
@@ -219,18 +223,14 @@ class _Writer:
                 "type": "bytes" if item["spec"].get("unit") == "BYTES" else "packets",
                 **more,
             }
-            for number, (item, more) in enumerate(plain + direct)
+            for number, (item, more) in enumerate(own)
         ]
 
     def _counters(self) -> list[Json]:
-        plain = [(item, {"size": int(item["size"])}) for item in self.info.get("counters", [])]
-        direct = [
-            (item, {"binding": self.names[item["directTableId"]]})
-            for item in self.info.get("directCounters", [])
-        ]
+        own = self._plain_and_direct("counters", "directCounters")
         return [
             {"name": _name(item), "id": number, "is_direct": "binding" in more, **more}
-            for number, (item, more) in enumerate(plain + direct)
+            for number, (item, more) in enumerate(own)
         ]
 
     def _registers(self) -> list[Json]:

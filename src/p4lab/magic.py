@@ -105,7 +105,8 @@ def compile_cell(line: str, text: str) -> P4Cell:
     pairs = (define.partition("=") for define in chosen.defines)
     defines = [(name, value or "1") for name, _, value in pairs]
     lints = [lint for lint in chosen.lint.split(",") if lint]
-    entry, sources = f"{chosen.name}.p4", {}
+    entry = f"{chosen.name}.p4"
+    sources: dict[str, str] = {}
     if chosen.lab:
         told = dict(defines)
         defines += [own for own in load_plan(chosen.lab).defines if own[0] not in told]
@@ -152,7 +153,7 @@ def load(shell: InteractiveShell) -> None:
         shell.push({made.name: made})
         return made
 
-    shell.register_magic_function(p4, "line_cell")
+    shell.magics_manager.register_function(p4, "line_cell")
     if sys.platform == "emscripten":
         from p4lab.notebook.browser import speak_json  # heavy: a browser
 

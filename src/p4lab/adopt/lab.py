@@ -52,7 +52,8 @@ def made(name: str, pair: Pair, seconds: float) -> Lab:
     own = _writable(pair, regions(pair))
     begun = _compiled(pair, cut(pair.solution, own), "the starter that is cut from the solution")
     starters = _starters(pair, own) or {own[0].part: begun}
-    ways, idle = [], []
+    ways: list[Way] = []
+    idle: list[Way] = []
     without = [program for region in own if (program := _without(pair, [region])) is not None]
     for found in scenarios(solution, [*without, begun], seconds):
         fails = tuple(part for part, one in starters.items() if is_told(solution, one, found))

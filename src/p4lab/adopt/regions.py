@@ -80,6 +80,12 @@ def _plain(text: str) -> list[str]:
     return _COMMENT.sub(blank, text).splitlines()
 
 
+def _numbered(text: str) -> tuple[tuple[int, str], ...]:
+    """The lines that have code, as tokens with a blank between them, and their numbers."""
+    lines = enumerate(" ".join(_TOKEN.findall(line)) for line in _plain(text))
+    return tuple((number, line) for number, line in lines if line)
+
+
 @dataclass(frozen=True)
 class _Aligned:
     """Lines with code of starter and solution, with their numbers, and where they differ: runs of
@@ -94,15 +100,12 @@ class _Aligned:
     @classmethod
     def of(cls, pair: Pair) -> _Aligned:
         """Compares the tokens of each line, whatever blanks are between them."""
-        sides = []
-        for text in (pair.starter, pair.solution):
-            lines = enumerate(" ".join(_TOKEN.findall(line)) for line in _plain(text))
-            sides.append(tuple((number, line) for number, line in lines if line))
-        before, after = ([line for _, line in side] for side in sides)
+        starter, solution = _numbered(pair.starter), _numbered(pair.solution)
+        before, after = ([line for _, line in side] for side in (starter, solution))
         matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
         runs = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
         slid = tuple(_slid(after, *run) for run in runs)
-        return cls(*sides, slid, tuple(_plain(pair.starter)))
+        return cls(starter, solution, slid, tuple(_plain(pair.starter)))
 
     def changed(self) -> Iterator[tuple[int, int]]:
         """Runs of the solution's lines that differ. Where only the starter has lines, the line

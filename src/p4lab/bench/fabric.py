@@ -42,9 +42,9 @@ def broadcasting(seconds: float, say: Say) -> Iterator[Measure]:
     one, two = (seen[long, threads] for threads in THREADS)
     faster = measure.ratios([run.seconds for run in one], [run.seconds for run in two])
     yield measure.of(GROUP, f"{THREADS[1]} threads over 1", "x", faster)
-    for runs, threads in ((one, "1 thread"), (two, f"{THREADS[1]} threads")):
+    for runs, many in ((one, "1 thread"), (two, f"{THREADS[1]} threads")):
         whole = [run.processor * WHOLE / long for run in runs]
-        name = f"processor time of 1 ms, {threads}"
+        name = f"processor time of 1 ms, {many}"
         yield measure.of(GROUP, name, "s", whole, GOAL, at_most=True)
     less = [run.processor for run in seen[short, 1]]
     growth = measure.ratios([run.processor for run in one], less)

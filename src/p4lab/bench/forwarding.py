@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from p4lab import _engine
@@ -26,7 +27,8 @@ TNA_GOAL = 300_000.0
 LOADS: tuple[float | None, ...] = (40e3, 80e3, 120e3, 160e3, 240e3, None)
 PER_SECOND = "packets/s"
 
-Run = Callable[[], dict[str, Any]]
+Figures = dict[str, Any]
+Run = Callable[[], Figures]
 
 
 def forwarding(seconds: float, say: Say) -> Iterator[Measure]:
@@ -48,13 +50,13 @@ def forwarding(seconds: float, say: Say) -> Iterator[Measure]:
     rates = {name: [rate(run) for run in found] for name, found in runs.items()}
     costs = {name: [cost(run) for run in found] for name, found in runs.items()}
     for name, values in rates.items():
-        goal = 200_000 if name.startswith("BIER") else None
+        goal = 200_000.0 if name.startswith("BIER") else None
         yield measure.of(VETH, name, PER_SECOND, values, goal)
     for name, values in costs.items():
         yield measure.of(VETH, f"{name}: processor time of a packet", "ns", values)
-    for name, goal in (("IPv4 router", 0.6), ("BIER, BSL 64, 1 next hop", None)):
+    for name, least in (("IPv4 router", 0.6), ("BIER, BSL 64, 1 next hop", None)):
         ratio = measure.ratios(rates[name], rates["nothing"])
-        yield measure.of(VETH, f"{name} / nothing", "", ratio, goal)
+        yield measure.of(VETH, f"{name} / nothing", "", ratio, least)
     yield from overload(router, measure.of("", "", "", rates["IPv4 router"]), window, say)
 
 
@@ -65,8 +67,8 @@ def on_tna(seconds: float, say: Say) -> Iterator[Measure]:
         "nothing": lambda: _engine.bench_forwarder(subjects[0].frame, window)
     }
     for own in subjects:
-        contestants[f"{own.name}, native"] = lambda own=own: ours(own, window, engine=None)
-        contestants[f"{own.name}, interpreted"] = lambda own=own: ours(own, window)
+        contestants[f"{own.name}, native"] = partial(ours, own, window, engine=None)
+        contestants[f"{own.name}, interpreted"] = partial(ours, own, window)
     try:
         runs = take_turns(contestants, ROUNDS, say)
     except OSError as error:
@@ -108,9 +110,9 @@ def side_by_side(seconds: float, say: Say) -> Iterator[Measure]:
             return
         contestants: dict[str, Run] = {}
         for load in LOADS:
-            contestants[f"ours, {text(load)}"] = lambda load=load: ours(router, window, rate=load)
-            contestants[f"{found.name}, {text(load)}"] = lambda load=load: _engine.bench_forwarder(
-                router.frame, window, rate=load, command=found.command()
+            contestants[f"ours, {text(load)}"] = partial(ours, router, window, rate=load)
+            contestants[f"{found.name}, {text(load)}"] = partial(
+                _engine.bench_forwarder, router.frame, window, rate=load, command=found.command()
             )
         try:
             runs = take_turns(contestants, BMV2_ROUNDS, say)
@@ -128,9 +130,9 @@ def side_by_side(seconds: float, say: Say) -> Iterator[Measure]:
     yield measure.of(BMV2, "bmv2 flooded / bmv2 at its best", "", drop)
 
 
-def take_turns(contestants: dict[str, Run], rounds: int, say: Say) -> dict[str, list[dict]]:
+def take_turns(contestants: dict[str, Run], rounds: int, say: Say) -> dict[str, list[Figures]]:
     """Every contestant once, then every contestant again. Raises OSError."""
-    found: dict[str, list[dict]] = {name: [] for name in contestants}
+    found: dict[str, list[Figures]] = {name: [] for name in contestants}
     for number in range(rounds):
         for name, run in contestants.items():
             say(f"forwarding, round {number + 1} of {rounds}: {name}")
@@ -138,21 +140,21 @@ def take_turns(contestants: dict[str, Run], rounds: int, say: Say) -> dict[str, 
     return found
 
 
-def ours(subject: Subject, window: float, **how: Any) -> dict[str, Any]:
+def ours(subject: Subject, window: float, **how: Any) -> Figures:
     """One run of a switch of ours."""
     return _engine.bench_forwarder(
         subject.frame, window, program=subject.program, updates=subject.updates, **how
     )
 
 
-def rate(run: dict[str, Any]) -> float:
+def rate(run: Figures) -> float:
     """Packets per second that came out."""
-    return run["forwarded"] / run["seconds"]
+    return float(run["forwarded"] / run["seconds"])
 
 
-def cost(run: dict[str, Any]) -> float:
+def cost(run: Figures) -> float:
     """Nanoseconds of processor time per packet that came out."""
-    return run["busy"] * 1e9 / max(1, run["forwarded"])
+    return float(run["busy"] * 1e9 / max(1, run["forwarded"]))
 
 
 def text(load: float | None) -> str:

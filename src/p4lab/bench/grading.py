@@ -14,7 +14,6 @@ from p4lab.bench.measure import Measure, Say
 from p4lab.grading import classes
 from p4lab.grading.classes import How, Inbox
 from p4lab.grading.course import load
-from p4lab.grading.handins import Entry
 from p4lab.grading.writers import layout
 
 GROUP = "grading lab 01"
@@ -68,9 +67,9 @@ def grading(seconds: float, say: Say, submissions: int = SUBMISSIONS) -> Iterato
         for number in range(submissions):
             text = variant(course.sources[name], chance)
             (inbox / f"student-{number:03}.p4").write_text(text, encoding="utf-8")
-        done: list[Entry] = []
+        done: list[object] = []
 
-        def tell(entry: Entry) -> None:
+        def tell(entry: object) -> None:
             done.append(entry)
             say(f"grading: {len(done)} of {submissions}")
 

@@ -33,7 +33,7 @@ def compiling(seconds: float, say: Say) -> Iterator[Measure]:
 
 def processing(seconds: float, say: Say) -> Iterator[Measure]:
     """Processor time per packet of one switch."""
-    subjects = [(programs.router(), {OUT_PORT}, None)]
+    subjects: list[tuple[Subject, set[int], float | None]] = [(programs.router(), {OUT_PORT}, None)]
     for bsl in BSL_CODES:
         subjects.append((programs.bier(bsl, 1), {OUT_PORT}, BIER_GOAL))
         subjects.append((programs.bier(bsl, 2), {OUT_PORT, OTHER_PORT}, None))

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from p4lab.bench import chain, measure
@@ -39,7 +40,7 @@ def speed(seconds: float, say: Say) -> Iterator[Measure]:
     runs: dict[str, Callable[[], float]] = {}
     packets = max(1000, int(seconds * GUESS / chain.LENGTH))
     for name, engine in (("native code", "jit"), ("interpreter", "interpreter")):
-        runs[name] = lambda engine=engine: ours(engine, packets)
+        runs[name] = partial(ours, engine, packets)
     with tempfile.TemporaryDirectory() as folder:
         say("compiling the chain for ns-3")
         program = compiled(Path(folder))
@@ -139,11 +140,11 @@ def of_switches(name: str, by_switches: dict[int, list[chain.Run]]) -> Iterator[
         whole = [run.bytes_peak / 1e6 for run in by_switches[most]]
         what = f"memory of the process, {most:,} routers"
         yield measure.of(name, what, "MB", whole, MEGABYTES, at_most=True)
-    sizes = {
+    own = {
         switches: [(run.bytes_peak - run.bytes_before) / switches for run in by_switches[switches]]
         for switches in (many, most)
     }
-    ratio = measure.ratios(sizes[most], sizes[many])
+    ratio = measure.ratios(own[most], own[many])
     yield measure.of(
         name, f"memory of one, {most:,} routers / {many}", "", ratio, LINEAR, at_most=True
     )

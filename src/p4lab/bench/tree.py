@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Address
 
 from p4lab import _engine
@@ -91,9 +92,9 @@ def build(k: int, engine: str = "jit", seed: int = 1) -> Tree:
         net.add_host(f"h{number}", MAC | number)
     # Edges come first, then aggregation switches, then core switches.
     for edge in range(k * half):
-        net.write(edge, _routes(hosts, lambda to, edge=edge: _from_edge(to, edge, half)))
+        net.write(edge, _routes(hosts, partial(_from_edge, edge=edge, half=half)))
     for pod in range(k):
-        routes = _routes(hosts, lambda to, pod=pod: _from_upper(to, pod, half))
+        routes = _routes(hosts, partial(_from_upper, pod=pod, half=half))
         for number in range(half):
             net.write(k * half + pod * half + number, routes)
     routes = _routes(hosts, lambda to: to // (half * half))

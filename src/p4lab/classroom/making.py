@@ -15,6 +15,7 @@ from p4lab.classroom import accounts as users
 from p4lab.classroom import passwords
 from p4lab.classroom.accounts import INSTRUCTOR, Account
 from p4lab.classroom.place import SERVICE, ClassError, Place, Settings, written
+from p4lab.grading.roster import login_of
 from p4lab.grading.roster import read as read_roster
 
 Say = Callable[[str], None]
@@ -93,7 +94,7 @@ def renew_password(place: Place, label: str) -> str:
     person = read_roster(place.roster).person(label)
     if person is None and label != INSTRUCTOR:
         raise ClassError(f"{label!r} is nobody on the roster.")
-    login = users.login_of(person.id) if person else INSTRUCTOR
+    login = login_of(person.id) if person else INSTRUCTOR
     kept, password = passwords.load(place.passwords), passwords.new()
     passwords.save(place.passwords, {**kept, login: passwords.hashed(password)})
     return password

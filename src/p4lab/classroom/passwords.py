@@ -14,6 +14,7 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO, Any
 
 COST, BLOCK, PARALLEL = 1 << 14, 8, 1
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -74,5 +75,5 @@ def hand_out(path: Path, rows: Sequence[Sequence[str]]) -> None:
         lines.writerows(rows if begun else [COLUMNS, *rows])
 
 
-def _private(path: Path, mode: str):  # -> IO[str]
+def _private(path: Path, mode: str) -> IO[Any]:
     return open(path, mode, encoding="utf-8", newline="", opener=lambda p, f: os.open(p, f, 0o600))

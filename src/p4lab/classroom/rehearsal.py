@@ -112,7 +112,7 @@ class Machine:
             text=True,
         )
         said, complaints = process.communicate()
-        return subprocess.CompletedProcess([], process.returncode, said, complaints)
+        return subprocess.CompletedProcess([], process.returncode, str(said), str(complaints))
 
     def end(self, process: subprocess.Popen[Any]) -> int:
         """Ends a program of that machine as Ctrl-C would; its exit status."""

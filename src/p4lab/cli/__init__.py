@@ -70,7 +70,7 @@ class House(Verbs):
             for panel, verbs in PANELS.items()
             for name, place in verbs.items()
         ]
-        self.commands = {**{verb.name: verb for verb in ours}, **self.commands}
+        self.commands = {**{str(verb.name): verb for verb in ours}, **self.commands}
 
 
 class Experiments(Verbs):

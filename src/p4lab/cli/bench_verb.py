@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from p4lab.bench import Measure, Say, describe, measure_all
 from p4lab.cli.console import print_whole
 from p4lab.cli.options import Json
 from p4lab.notebook.pace import saving
+
+if TYPE_CHECKING:
+    from rich.table import Table  # heavy: only those who print need it
 
 
 class What(str, Enum):
@@ -91,7 +94,7 @@ def _measured(what: What, seconds: float, students: int | None, say: Say) -> Ite
         yield from saving(say)
 
 
-def _table(measures: list[Measure]):  # -> rich.table.Table, imported only here
+def _table(measures: list[Measure]) -> Table:
     from rich.table import Table
 
     table = Table(box=None)

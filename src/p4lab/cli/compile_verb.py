@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -109,7 +109,7 @@ def _refusal(result: _engine.Compilation) -> str:
     raise AssertionError("P4Info describes what it refuses")
 
 
-def _verdict(program: str, diagnostics: list[dict]) -> str:
+def _verdict(program: str, diagnostics: list[dict[str, Any]]) -> str:
     counts = []
     for severity in ("error", "warning"):
         number = sum(1 for diagnostic in diagnostics if diagnostic["severity"] == severity)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from p4lab import _engine
 from p4lab.cli.errors import VERDICT_NO, fail, no_file
 from p4lab.cli.options import Json, existing_file
+
+if TYPE_CHECKING:
+    from rich.table import Table  # heavy: only those who print need it
 
 P4c = Annotated[
     Path, typer.Option("--p4c", metavar="DIR", help="A clone of p4lang/p4c; it is only read.")
@@ -139,7 +142,7 @@ def _name(case: dict[str, Any]) -> str:
     return f"{case['board']}:{case['file']}"
 
 
-def _table(report: dict[str, Any]):  # -> rich.table.Table, imported only here
+def _table(report: dict[str, Any]) -> Table:
     from rich.table import Table
     from rich.text import Text
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from p4lab.cli.errors import fail
-from p4lab.course.home import ROOT
+from p4lab.paths import ROOT
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="NAME.p4 and solution/NAME.p4.")]
 Into = Annotated[

@@ -19,7 +19,7 @@ from p4lab.cli.running import plan_or_fail, reporting, tell_of_given
 from p4lab.cli.settings import SystemOptions, no_settings
 from p4lab.cli.verbs import registered
 from p4lab.command import command
-from p4lab.course.labs import names
+from p4lab.course.home import names
 from p4lab.exercise.folders import is_exercise
 from p4lab.session.opening import run as run_plan
 from p4lab.targets import HARDWARE

@@ -20,7 +20,8 @@ from pydantic import ValidationError
 from typer.core import TyperCommand
 
 from p4lab.cli.errors import fail
-from p4lab.course.labs import names, system_of
+from p4lab.course.home import names
+from p4lab.course.labs import system_of
 from p4lab.model.system import Settings, System
 
 
@@ -37,7 +38,7 @@ class SystemOptions(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         takes_value = {
-            option: not parameter.is_flag
+            option: not getattr(parameter, "is_flag", False)
             for parameter in self.get_params(ctx)
             if parameter.param_type_name == "option"
             for option in (*parameter.opts, *parameter.secondary_opts)

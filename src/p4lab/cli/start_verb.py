@@ -51,7 +51,8 @@ def start(lab: Lab, folder: Folder) -> None:
 def starter(labs: Labs = None, check: Check = False) -> None:
     """For authors: renew starters and the quotations in handouts from the solutions in p4/."""
     from p4lab.command import command
-    from p4lab.course.labs import LabError, home, names
+    from p4lab.course.home import names
+    from p4lab.course.labs import LabError, home
     from p4lab.course.marks import MarkError
     from p4lab.course.material import cuts
 

@@ -49,7 +49,7 @@ def run(
     plan: Plan, target: str, rack: Rack | None, *, dry_run: bool, undo: bool, as_json: bool
 ) -> None:
     """What is done, in words; or the switches of a rack."""
-    from p4lab.cli.run_verb import reporting
+    from p4lab.cli.running import reporting
     from p4lab.targets.tofino import wedge
     from p4lab.targets.tofino.dryrun import lines
     from p4lab.targets.tofino.plan import prepare
@@ -122,8 +122,8 @@ def _tell_undone(found: dict[str, int]) -> None:
 
 def _tell_counters(hardware: Hardware, counters: Counters, as_json: bool) -> None:
     if as_json:
-        told = {router: _json(counted) for router, counted in counters.items()}
-        typer.echo(json.dumps({"target": "wedge", "counters": told}, indent=2))
+        all_told = {router: _json(counted) for router, counted in counters.items()}
+        typer.echo(json.dumps({"target": "wedge", "counters": all_told}, indent=2))
         return
     for router, counted in counters.items():
         setup = hardware.setups[router]

@@ -125,9 +125,10 @@ def _brought(attribute: str) -> Iterator[tuple[str, str, str]]:
     """System, name and place of each verb in an attribute of the systems."""
     from p4lab import registry  # heavy: pydantic, which no verb of ours needs to be listed
     from p4lab.course import labs
+    from p4lab.course.home import names
 
     try:
-        for lab in labs.names():
+        for lab in names():
             registry.load_folder(labs.home(lab).labs / lab)
         for system in registry.all_systems():
             verbs: Mapping[str, str] = getattr(system, attribute)

@@ -51,7 +51,8 @@ class Asked:
         header, _, field = self.name.rpartition(".")
         if step["kind"] != "extract" or not header or not _ends(step["header"], header):
             return None
-        return step["fields"].get(field)
+        fields: dict[str, str] = step["fields"]
+        return fields.get(field)
 
 
 def _ends(full: str, name: str) -> bool:

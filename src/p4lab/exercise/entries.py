@@ -96,7 +96,11 @@ def _single(value: Any) -> Any:
 def _match(value: Any, kind: str, width: int) -> Match:
     full = (1 << width) - 1
     if value is None:
-        everything = {"lpm": Lpm(0, 0), "ternary": Ternary(0, 0), "range": Range(0, full)}
+        everything: dict[str, Match] = {
+            "lpm": Lpm(0, 0),
+            "ternary": Ternary(0, 0),
+            "range": Range(0, full),
+        }
         if kind not in everything:
             raise ValueError(f"an {kind} key needs a value")
         return everything[kind]

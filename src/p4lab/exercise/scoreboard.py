@@ -8,12 +8,13 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 from p4lab.engine import ProgramError
 from p4lab.exercise.acts import Acts, Start, starts
@@ -192,14 +193,16 @@ def _compile(program: Path, into: Path, p4info: Path) -> None:
 
 
 @contextmanager
-def _beside() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+def _beside() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
     """What starts programs where this is entered, also while the network has taken this thread
     into a namespace of its own: a thread that stays."""
     with ThreadPoolExecutor(1) as staying:
         staying.submit(lambda: None).result()
-        yield lambda words, **how: staying.submit(
-            subprocess.Popen, words, start_new_session=True, **how
-        ).result()
+
+        def start(words: Sequence[str], **how: Any) -> subprocess.Popen[Any]:
+            return subprocess.Popen(words, start_new_session=True, **how)
+
+        yield lambda words, **how: staying.submit(start, words, **how).result()
 
 
 def _check(
@@ -286,7 +289,7 @@ def _connects(exercise: Exercise, network: ExerciseNetwork, pair: Pair) -> bool:
     time.sleep(IPERF_STARTS)
     asking = client.popen(["iperf", "-t", "1", "-c", _address(exercise, pair[1])], **quiet)
     try:
-        through = asking.wait(IPERF_SECONDS) == 0
+        through = bool(asking.wait(IPERF_SECONDS) == 0)
     except subprocess.TimeoutExpired:
         through = False
     for process in (asking, serving):

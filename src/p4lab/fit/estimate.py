@@ -19,7 +19,7 @@ from p4lab.fit.dependencies import (
     overlap,
     simplified,
 )
-from p4lab.fit.graph import Graph, Gress, Pipe, Unit, load
+from p4lab.fit.graph import Access, Graph, Gress, Pipe, Unit, load
 from p4lab.fit.latency import StageTiming
 from p4lab.fit.memory import layout
 from p4lab.fit.placement import Piece, Placement, Stage
@@ -328,7 +328,7 @@ def _waits(one: Unit, other: Unit) -> str:
     if exclusive(one, other):
         return "concurrent"
 
-    def meet(accesses: frozenset) -> bool:
+    def meet(accesses: frozenset[Access]) -> bool:
         return any(overlap(a, b) for a in one.writes for b in accesses)
 
     if meet(other.crossbar):

@@ -62,7 +62,7 @@ def _stages(estimate: Estimate, pipe: PipeEstimate) -> Table:
     for gress in pipe.gresses:
         conditions = sum(unit.kind == "condition" for unit in gress.units)
         title = f"{gress.gress}: {gress.control}"
-        cells = [Text(title, style="bold"), "", *[""] * count]
+        cells: list[RenderableType] = [Text(title, style="bold"), "", *[""] * count]
         table.add_row(*cells, f"{conditions} conditions" if conditions else "")
         critical = {(step.unit, step.line) for step in gress.critical_path}
         for unit in gress.units:
@@ -76,8 +76,8 @@ def _stages(estimate: Estimate, pipe: PipeEstimate) -> Table:
         ("logical tables", chip.LOGICAL_TABLES, [s.logical_tables for s in pipe.stages]),
     )
     for name, most, numbers in rows:
-        cells = [str(number) if number else "·" for number in numbers]
-        table.add_row(name, "", *cells, f"{sum(numbers)} in all, {most} a stage")
+        used = [str(number) if number else "·" for number in numbers]
+        table.add_row(name, "", *used, f"{sum(numbers)} in all, {most} a stage")
     return table
 
 

@@ -177,12 +177,12 @@ def _check_arch(options: Options) -> None:
         if options.beside:
             both = f"{options.program} or {options.beside[0]}"
             raise CommandLineError(f"one program is enough: {both}.")
-        for name, given in (
+        for name, of_tofino in (
             ("--ports-json", options.ports_file),
             ("--conf", options.conf),
             ("--int-port-loop", options.loop_pipes),
         ):
-            if given:
+            if of_tofino:
                 raise CommandLineError(f"{name} is for a Tofino; say --arch {TNA}, too.")
         return
     for name, given in (

@@ -118,7 +118,9 @@ def judge_all(
     """A row for each example, several at once. Raises NetworkError and PortsError."""
     # What takes minutes begins first, and the others run next to it.
     first = sorted(examples, key=lambda one: one.name not in PATIENCE)
-    parts = [(one, method) for one in first for method in APART.get(one.name, ())]
+    parts: list[tuple[Example, str | None]] = [
+        (one, method) for one in first for method in APART.get(one.name, ())
+    ]
     parts += [(one, None) for one in first]
     rows: dict[str, Row] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:

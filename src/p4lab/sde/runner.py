@@ -30,7 +30,7 @@ def load_bytes(packet: Any, data: bytes) -> Any:
 
 if __name__ == "__main__":
     random.sample = sample
-    scapy.packet.Packet.load_bytes = load_bytes
+    setattr(scapy.packet.Packet, "load_bytes", load_bytes)  # noqa: B010 # it has none to be assigned
     del sys.path[0]  # this folder: what PTF and tests import is not here
     xmlrunner.XMLTestRunner = functools.partial(xmlrunner.XMLTestRunner, failfast=True)
     del sys.argv[0]

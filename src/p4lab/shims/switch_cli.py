@@ -419,7 +419,8 @@ class Console(cmd.Cmd):
 
 def _target(target: Any) -> str:
     if target.action:
-        return f"{target.action} - {', '.join(f'{int(d.hex() or 0, 16):02x}' for d in target.data)}"
+        data = ", ".join(f"{int.from_bytes(word, 'big'):02x}" for word in target.data)
+        return f"{target.action} - {data}"
     if target.group is not None:
         return f"group({target.group})"
     return f"member({target.member})"

@@ -17,7 +17,8 @@ def known_router(topology: Topology, name: str) -> str:
 
 def known_node(topology: Topology, name: str) -> str:
     """The name of a router or a host. Raises ValueError that has those there are."""
-    return known(name, [node.name for node in (*topology.routers, *topology.hosts)], "node")
+    names = [router.name for router in topology.routers]
+    return known(name, [*names, *(host.name for host in topology.hosts)], "node")
 
 
 def known_link(topology: Topology, a: str, b: str) -> Link:

@@ -25,6 +25,11 @@ NETWORK, PACKET, TABLE, CHECKS = "network", "packet", "table", "checks"
 """Views that labs have beside those of their systems"""
 
 
+def nothing(check: str) -> dict[str, Any]:
+    """The film and the hints of checks that have not run."""
+    return {}
+
+
 class LiveView(anywidget.AnyWidget):
     """The network, and below it what the chosen router did: its system's views, the packet's
     headers, its tables. `parts` light up as checks pass. It is empty until it is given a lab."""
@@ -33,7 +38,7 @@ class LiveView(anywidget.AnyWidget):
     _css = style(_CSS)
     views = traitlets.Dict().tag(sync=True, **ipywidgets.widget_serialization)
     """The network's view by the name "network", and one for each of `tabs`"""
-    tabs = traitlets.List().tag(sync=True)
+    tabs: traitlets.List[Any] = traitlets.List().tag(sync=True)
     """The tabs as `name`, `label` and, for a table, `table`"""
     chosen = traitlets.Dict().tag(sync=True)
     """What was clicked last: `router`, and perhaps `table`"""
@@ -42,7 +47,7 @@ class LiveView(anywidget.AnyWidget):
     trouble = traitlets.Unicode().tag(sync=True)
     """Why there is nothing to be seen: what the compiler says, in place of all views"""
     title = traitlets.Unicode().tag(sync=True)
-    parts = traitlets.List().tag(sync=True)
+    parts: traitlets.List[Any] = traitlets.List().tag(sync=True)
     """The parts: `id`, `title`, `status` (passed, failed, waits, checking) and `points`"""
     cuts = traitlets.Bool().tag(sync=True)
     """Whether there is a link between routers, which can be cut"""
@@ -55,7 +60,7 @@ class LiveView(anywidget.AnyWidget):
         """`checks`: whether there is a tab for the verdict."""
         super().__init__()
         self._checks = checks
-        self.verdict = VerdictView("", "The checks have not run yet.", (), dict, dict)
+        self.verdict = VerdictView("", "The checks have not run yet.", (), nothing, nothing)
 
     def show(self, lab: Lab, title: str) -> None:
         """Begins with a lab, of which the first packet is sent if none was."""

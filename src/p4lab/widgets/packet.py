@@ -53,7 +53,7 @@ def compare(before: Headers, after: Headers) -> list[Header]:
 
 def _header(name: str, before: dict[str, str] | None, after: dict[str, str] | None) -> Header:
     fields = tuple(
-        Field(field, before and before.get(field), after and after.get(field))
+        Field(field, (before or {}).get(field), (after or {}).get(field))
         for field in (before or after or {})
     )
     state = "changed" if any(field.changed for field in fields) else "same"

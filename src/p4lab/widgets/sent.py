@@ -153,7 +153,7 @@ class Sent:
     def way(self, host: str) -> tuple[str, ...]:
         """The routers that the first copy of the first packet for a host went through, each as
         often as it did; empty if the host got none."""
-        ways = [(hop, (hop.router,)) for hop in self.hops[:1]]
+        ways: list[tuple[Hop, tuple[str, ...]]] = [(hop, (hop.router,)) for hop in self.hops[:1]]
         found: list[tuple[int, tuple[str, ...]]] = []
         while ways:
             hop, way = ways.pop()

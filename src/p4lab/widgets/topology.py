@@ -23,7 +23,7 @@ class TopologyView(SentView):
     they are sent. `playing`: begins by itself."""
 
     _esm = script("topology.js")
-    down = traitlets.List().tag(sync=True)
+    down: traitlets.List[Any] = traitlets.List().tag(sync=True)
     """Links that are down now, as pairs of names"""
     playing = traitlets.Bool().tag(sync=True)
 

@@ -62,7 +62,7 @@ class VerdictView(View):
         setattr(self, what, dict(answer(content["check"])))
 
     def picture(self) -> str:
-        return self.data["html"]
+        return str(self.data["html"])
 
     def summary(self) -> str:
         return self._text
