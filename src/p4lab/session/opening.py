@@ -49,7 +49,7 @@ def run(
         return session.report(target)
 
 
-def _carry_out(session: Session, say: Say) -> None:
+def _carry_out(session: Session[Network], say: Say) -> None:
     session.start()
     say("subscribing")
     session.converge_or_go_on()
@@ -81,7 +81,7 @@ def open_session(
     pcap: Path | None = None,
     rack: Rack | None = None,
     say: Say = lambda _: None,
-) -> Iterator[Session]:
+) -> Iterator[Session[Network]]:
     """A session of the plan, not started, its program on the target's switches; as for `run`."""
     if target in HARDWARE:
         from p4lab.targets.tofino.plan import prepare  # heavy: the SDE's side
@@ -187,7 +187,7 @@ def model_network(hardware: Hardware) -> Network:
     return MininetNetwork(plan.topology, switches, patched=bool(plan.down), hosts=linux_hosts(plan))
 
 
-def hardware_session(hardware: Hardware, net: Network) -> Session:
+def hardware_session(hardware: Hardware, net: Network) -> Session[Network]:
     """A session on chips: what hears of their ports stands in front of the control plane."""
     from p4lab.targets.tofino.agents import PortAgents  # heavy: the SDE's side
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from p4lab import _engine, registry
 from p4lab.engine import load_program
@@ -35,18 +35,20 @@ DRAIN = 500 * MILLISECOND  # for the last packets to arrive
 NOTICED = 500 * MILLISECOND  # for real switches to hear of their ports
 RERUN_PACKETS = 2  # of each stream, where a report asks what the reference does
 
+Net = TypeVar("Net", bound=Network, covariant=True)
+
 
 class UnheardError(NetworkError):
     """What hosts say of their groups does not come to the control plane."""
 
 
-class Session:
+class Session(Generic[Net]):
     """A plan on a network that is up, with its control plane."""
 
     def __init__(
         self,
         plan: Plan,
-        net: Network,
+        net: Net,
         *,
         layouts: Layouts | None = None,
         driver: Callable[[str], Driver] | None = None,
@@ -149,7 +151,7 @@ class Session:
         return Seen(self.net.name, target, observed, collected, reference_run)
 
 
-def carry_out(session: Session) -> None:
+def carry_out(session: Session[Network]) -> None:
     """All steps up to the last packet, for a session that is not started. Raises NetworkError if
     what hosts say does not come to the control plane, ValueError for entries that do not fit."""
     session.start()
@@ -158,7 +160,7 @@ def carry_out(session: Session) -> None:
     session.send()
 
 
-def trial(session: Session, target: str = "engine") -> str:
+def trial(session: Session[Network], target: str = "engine") -> str:
     """Lets the plan happen, and says what goes wrong first; empty if nothing does. Raises as
     `carry_out` does."""
     carry_out(session)
@@ -179,7 +181,7 @@ def reference_run(plan: Plan) -> Observed:
 
 
 @contextmanager
-def open_virtual(plan: Plan, program: Any = None) -> Iterator[Session]:
+def open_virtual(plan: Plan, program: Any = None) -> Iterator[Session[VirtualNetwork]]:
     """A session on a network in virtual time, not started; `program` is another compiled program
     than the plan's. Raises ProgramError, NumberError."""
     compiled = program or load_program(

@@ -54,7 +54,7 @@ class BierSettings(Settings):
 class BierSystem(System):
     """A control plane that hears IGMP, bit strings, and an ideal multicast tree to compare with."""
 
-    settings: ClassVar[type[Settings]] = BierSettings
+    settings: ClassVar[type[BierSettings]] = BierSettings
     notation: ClassVar[Notation] = NOTATION
     followed: ClassVar[Mapping[str, str]] = {
         "bit_string": "BitString",

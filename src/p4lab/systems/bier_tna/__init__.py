@@ -13,7 +13,7 @@ from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.report import Report
 from p4lab.model.run import Plan
-from p4lab.model.system import DriverOf, Rerun, Seen, Settings, sent_by_port
+from p4lab.model.system import DriverOf, Rerun, Seen, sent_by_port
 from p4lab.systems.bier.base import BierSettings, BierSystem
 from p4lab.systems.bier.membership import unprepared
 from p4lab.systems.bier_tna.entries import PORT_STATUS
@@ -36,7 +36,7 @@ class BierTna(BierSystem):
     name: ClassVar[str] = "bier-tna"
     reroutes: ClassVar[bool] = True
     tna: ClassVar[str] = ""
-    settings: ClassVar[type[Settings]] = BierTnaSettings
+    settings: ClassVar[type[BierTnaSettings]] = BierTnaSettings
     port_status: ClassVar[str] = PORT_STATUS
     views: ClassVar[Mapping[str, str]] = {
         **BierSystem.views,

@@ -44,7 +44,7 @@ class Subscription(NamedTuple):
         """What makes a real host the subscriber."""
         client = (sys.executable, "-m", "p4lab.systems.bng.subscriber", self.host.interface)
         who = ("--user", self.user, "--password", self.password, "--tun", self.interface)
-        words = (*client, *who, "--no-ipv6", "--mac", _written(self.host.mac))
+        words: tuple[str, ...] = (*client, *who, "--no-ipv6", "--mac", _written(self.host.mac))
         for vlan in self.line.vlans:
             words += ("--vlan", str(vlan))
         for label in self.line.labels:

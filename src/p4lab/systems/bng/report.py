@@ -117,10 +117,11 @@ def _session(one: Subscription, rows: Entries) -> tuple[int, int, str | None] | 
 
 def _address(index: int, rows: Entries) -> str | None:
     for row in rows:
-        is_owner = isinstance(row, TableEntry) and row.table == "ipv4_hosts"
-        if is_owner and dict(row.params)["session"] == index:
+        if not isinstance(row, TableEntry) or row.table != "ipv4_hosts":
+            continue
+        if dict(row.params)["session"] == index:
             ((_, match),) = row.match
-            return str(IPv4Address(match.value))
+            return str(IPv4Address(match.value)) if isinstance(match, Exact) else None
     return None
 
 

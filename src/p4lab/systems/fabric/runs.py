@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from p4lab import _engine
@@ -96,11 +97,12 @@ def prepared(scenario: Scenario, seed: int) -> _engine.Fabric:
     )
     made.decide_by(**scenario.tables)
     for flow in scenario.flows:
-        times = {"start": round(flow.start * MICROSECOND)}
-        if flow.stop is not None:
-            times["stop"] = round(flow.stop * MICROSECOND)
-        mbps = round(flow.gbps * 1000)
-        made.add(flow.tree, flow.bytes, mbps, lossless=flow.lossless, **times)
+        mbps, start = round(flow.gbps * 1000), round(flow.start * MICROSECOND)
+        add = partial(made.add, flow.tree, flow.bytes, mbps, lossless=flow.lossless, start=start)
+        if flow.stop is None:
+            add()
+        else:
+            add(stop=round(flow.stop * MICROSECOND))
     return made
 
 

@@ -22,12 +22,12 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import count
 from math import inf
-from typing import Literal
+from typing import Literal, Protocol
 
 from p4lab.control.igmp import IgmpTimers
 from p4lab.control.igp import underlay
 from p4lab.control.listeners import Member
-from p4lab.model.control import Driver, PacketIn
+from p4lab.model.control import ControlPlane, Driver, PacketIn
 from p4lab.model.entries import Entries, diff
 from p4lab.systems.bier.entries import bier_entries
 from p4lab.systems.bier.plane import BierControlPlane
@@ -103,6 +103,20 @@ class Agenda:
         while self._items and self._items[0][0] <= now:
             due, _, act = heapq.heappop(self._items)
             act(due)
+
+
+class TimedControlPlane(ControlPlane, Protocol):
+    """A control plane in which things take time, as `delays` says. `timeline` keeps what links that
+    change have led to, and `failures` has those that are known to be down."""
+
+    topology: Topology
+    delays: Delays
+    timeline: list[Step]
+    failures: Failures
+
+    @property
+    def settled(self) -> bool:
+        """Whether the tables of all routers follow from what is known."""
 
 
 class FrrControlPlane(BierControlPlane):
@@ -280,7 +294,9 @@ class LinkAgents:
     Pass it to a network in place of the control plane, and tell it of every link that is cut.
     """
 
-    def __init__(self, plane: FrrControlPlane, driver_for_router: Callable[[str], Driver]) -> None:
+    def __init__(
+        self, plane: TimedControlPlane, driver_for_router: Callable[[str], Driver]
+    ) -> None:
         self.plane = plane
         self._drivers = {
             router.name: driver_for_router(router.name) for router in plane.topology.routers

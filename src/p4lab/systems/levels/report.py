@@ -140,7 +140,8 @@ def report_of(
         for stream in plan.streams
         if observed.sent.get(stream.flow, 0) != stream.packets
     ]
-    wrong = [row.problem for row in (*rows, *cells) if not row.ok]
+    judged: tuple[Row | CellRow, ...] = (*rows, *cells)
+    wrong = [one.problem for one in judged if not one.ok]
     return LevelReport(
         plan.lab,
         plan.settings.level,

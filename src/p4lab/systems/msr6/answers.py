@@ -9,13 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from ipaddress import IPv6Address
 
-from p4lab.packets.icmp import (
-    IPV6_BYTES,
-    Problem,
-    no_route,
-    parameter_problem,
-    time_exceeded,
-)
+from p4lab.packets.icmp import Problem, no_route, parameter_problem, time_exceeded
+from p4lab.packets.ip import IPV6_BYTES
 from p4lab.systems.msr6.encoded import FIXED_BYTES
 from p4lab.systems.msr6.sids import END_RGB, END_RLB
 from p4lab.systems.msr6.walk import Place, Reason, refusal

@@ -20,9 +20,9 @@ BITS = 128
 """Receivers in a set: the bits of an entry"""
 
 
-def bfr_ids(topology: Topology) -> dict[str, int]:
+def bfr_ids(topology: Topology) -> dict[Node, int]:
     """Name to BFR-id: a router has its number, hosts count on from the highest of these."""
-    ids = {router.name: router.number for router in topology.routers}
+    ids: dict[Node, int] = {router.name: router.number for router in topology.routers}
     highest = max(ids.values())
     return ids | {host.name: highest + i for i, host in enumerate(topology.hosts, 1)}
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from p4lab.model.control import NumberError
 from p4lab.systems.msr6.sids import Sid
+from p4lab.systems.msr6.tree import Node
 
 ROUTING_TYPE = 253
 """For experiments (RFC 4727): MSR6 has no number of its own"""
@@ -32,7 +33,7 @@ class Encoded:
     destination: Sid
     entries: tuple[int, ...]
     segments_left: int
-    receivers: tuple[str, ...]
+    receivers: tuple[Node, ...]
 
     def __post_init__(self) -> None:
         check(len(self.entries))

@@ -8,7 +8,7 @@ between. Without trees (`clone`) every router of the tree has one instead.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from p4lab.control.igp import Igp, underlay
@@ -41,6 +41,7 @@ from p4lab.systems.msr6.sids import (
     locator_prefix,
     node_numbers,
 )
+from p4lab.systems.msr6.tree import Node
 from p4lab.topology import NO_FAILURES, Failures, Router, Topology
 from p4lab.topology.model import PREFIX6_LENGTH
 
@@ -83,8 +84,8 @@ def msr6_entries(
     for group, hosts in listening.items():
         if settings.encoding == "clone":
             entering = {router for of, router in sources if of == group}
-            for router, out in trees.shared(hosts, entering).items():
-                ports[router][group] |= out
+            for name, out in trees.shared(hosts, entering).items():
+                ports[name][group] |= out
             continue
         for router in topology.routers:
             if topology.hosts_of(router.name):
@@ -155,7 +156,7 @@ def _local_sids(router: Router, bits: Iterable[rlb.Adjacency]) -> Iterator[Table
 
 
 def _adjacencies(
-    nodes: dict[str, int], adjacencies: Iterable[rlb.Adjacency]
+    nodes: Mapping[Node, int], adjacencies: Iterable[rlb.Adjacency]
 ) -> Iterator[TableEntry]:
     """One row per bit; the lowest has precedence."""
     for one in adjacencies:
@@ -172,7 +173,7 @@ def _adjacencies(
 
 
 def _bift(
-    topology: Topology, igp: Igp, nodes: dict[str, int], router: Router
+    topology: Topology, igp: Igp, nodes: Mapping[Node, int], router: Router
 ) -> Iterator[TableEntry]:
     """One row per receiver, routers and hosts; the lowest bit has precedence (RFC 8279, 6.4)."""
     ids = be.bfr_ids(topology)
@@ -204,7 +205,7 @@ def _bift(
 
 
 def _routes(
-    topology: Topology, igp: Igp, nodes: dict[str, int], router: Router, down: Failures
+    topology: Topology, igp: Igp, nodes: Mapping[Node, int], router: Router, down: Failures
 ) -> Iterator[TableEntry]:
     """Routes to locators and networks of all routers, and to the router's own hosts."""
     own = (("destination", Lpm(locator_prefix(router.number), PREFIX_LENGTH)),)

@@ -98,7 +98,7 @@ class Graph:
 
     def distances(self, root: Node, metric: Literal["cost", "delay"]) -> dict[Node, float]:
         """Dijkstra's algorithm: the least cost or delay from a node to all that it reaches."""
-        index = Arc._fields.index(metric)
+        by_cost = metric == "cost"
         rank = self.rank()
         done: dict[Node, float] = {}
         heap: list[tuple[float, int, Node]] = [(0, rank[root], root)]
@@ -109,5 +109,6 @@ class Graph:
             done[node] = distance
             for arc in self.arcs[node]:
                 if arc.to not in done:
-                    heapq.heappush(heap, (distance + arc[index], rank[arc.to], arc.to))
+                    longer = distance + (arc.cost if by_cost else arc.delay)
+                    heapq.heappush(heap, (longer, rank[arc.to], arc.to))
         return done

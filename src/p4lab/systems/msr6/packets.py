@@ -45,8 +45,8 @@ class EntriesField(Field[Any, Any]):
     def any2i(self, pkt: Any, x: Any) -> list[int]:
         return [_number(entry) for entry in x]
 
-    def addfield(self, pkt: Any, s: bytes, val: list[int]) -> bytes:
-        return s + b"".join(entry.to_bytes(ENTRY_BYTES, "big") for entry in val)
+    def addfield(self, pkt: Any, s: bytes, val: list[int] | None) -> bytes:
+        return s + b"".join(entry.to_bytes(ENTRY_BYTES, "big") for entry in val or ())
 
     def getfield(self, pkt: Any, s: bytes) -> tuple[bytes, list[int]]:
         count = min(pkt.last_entry + 1, pkt.hdr_ext_len // 2, len(s) // ENTRY_BYTES)
@@ -87,8 +87,11 @@ class MSR6(Packet):
         if len(_pkt) < 3:
             layer: type[Packet] = conf.raw_layer
             return layer
-        others = {ROUTING_TYPE: cls, SEGMENT_ROUTING_TYPE: IPv6ExtHdrSegmentRouting}
-        return others.get(_pkt[2], IPv6ExtHdrRouting)
+        layers: dict[int, type[Packet]] = {
+            ROUTING_TYPE: cls,
+            SEGMENT_ROUTING_TYPE: IPv6ExtHdrSegmentRouting,
+        }
+        return layers.get(_pkt[2], IPv6ExtHdrRouting)
 
     def post_build(self, pkt: bytes, pay: bytes) -> bytes:
         header = bytearray(pkt)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address
 
 from p4lab.model.control import NumberError
+from p4lab.systems.msr6.tree import Node
 from p4lab.topology import Topology
 
 LOCATOR = 0x5F00 << 48
@@ -133,7 +134,7 @@ def leaf(node: int) -> Sid:
     return Sid(node, END_DT6)
 
 
-def node_numbers(topology: Topology) -> dict[str, int]:
+def node_numbers(topology: Topology) -> dict[Node, int]:
     """Name to node number: routers have their own, hosts in their order count from HOSTS + 1.
 
     Raises NumberError if a router has a host's number.
@@ -144,7 +145,7 @@ def node_numbers(topology: Topology) -> dict[str, int]:
                 f"router {router.name} has number {router.number}, and a SID has room for router "
                 f"numbers up to {HOSTS - 1}: give it a lower one"
             )
-    numbers = {router.name: router.number for router in topology.routers}
+    numbers: dict[Node, int] = {router.name: router.number for router in topology.routers}
     return numbers | {host.name: HOSTS + i for i, host in enumerate(topology.hosts, 1)}
 
 

@@ -10,6 +10,9 @@ from p4lab.model.control import NumberError
 from p4lab.systems.msr6.graph import Graph
 from p4lab.systems.msr6.tree import Node, Tree
 
+Before = tuple[Node, "Before"] | tuple[()]
+"""The label before another, as its node and what was before that; nothing before the first"""
+
 
 def least_cost(graph: Graph, root: Node, receivers: Iterable[Node]) -> Tree:
     """Shortest paths to all receivers, the same as those of unicast (p4lab.control.igp).
@@ -134,7 +137,7 @@ def _cheapest_within(
     rank = graph.rank()
     best: dict[Node, float] = {}
     turn = count()  # of equal labels the first
-    heap: list[tuple[float, float, int, int, Node, tuple]] = [
+    heap: list[tuple[float, float, int, int, Node, Before]] = [
         (0, delay, rank[node], next(turn), node, ()) for node, delay in sources.items()
     ]
     heapq.heapify(heap)
@@ -152,8 +155,8 @@ def _cheapest_within(
                 heapq.heappush(heap, (*order, arc.to, (node, before)))
 
 
-def _unwound(node: Node, before: tuple) -> list[Node]:
-    """A path from a label: its node, and the label before it as node and what was before."""
+def _unwound(node: Node, before: Before) -> list[Node]:
+    """A path from its last label."""
     path = [node]
     while before:
         path.append(before[0])

@@ -181,8 +181,8 @@ class _Reader:
         before = len(self.problems)
         for key, name in (("from", row.ingress), ("to", row.egress)):
             self.router((*place, key), name)
-        for number, hops in enumerate(row.paths or ()):
-            for at, name in enumerate(hops):
+        for number, path in enumerate(row.paths or ()):
+            for at, name in enumerate(path):
                 self.router((*place, "paths", number, at), name)
         hops = None
         if row.paths is not None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from scapy.data import ETHER_TYPES
 from scapy.fields import BitField, ByteEnumField, IntField, ShortField, XShortEnumField
 from scapy.layers.inet import IP
 from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import ETHER_TYPES, Dot1Q, Ether
+from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, bind_layers
 
 IP_PROTOCOL_PROTECT = 253

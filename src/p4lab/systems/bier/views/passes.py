@@ -145,8 +145,10 @@ class _Reader:
             return replace(state, bit_string=int(step["fields"]["bit_string"], 0))
         if step["kind"] == "change":
             name = step["name"].rsplit(".", 1)[-1]
-            if name in ("bit_string", "remaining"):
-                return replace(state, **{name: int(step["after"], 0)})
+            if name == "bit_string":
+                return replace(state, bit_string=int(step["after"], 0))
+            if name == "remaining":
+                return replace(state, remaining=int(step["after"], 0))
         if step["kind"] == "table":
             keys = {key["name"]: key["value"] for key in step["key"]}
             args = {arg["name"]: arg["value"] for arg in step["args"]}

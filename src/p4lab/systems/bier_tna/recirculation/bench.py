@@ -14,6 +14,7 @@ from p4lab.model.entries import (
     DefaultAction,
     Entity,
     Exact,
+    Kind,
     MulticastGroup,
     TableEntry,
     Ternary,
@@ -96,7 +97,7 @@ def slot(length: int) -> float:
 
 
 def _inserted(entity: Entity) -> Update:
-    kind = "modify" if isinstance(entity, DefaultAction) else "insert"
+    kind: Kind = "modify" if isinstance(entity, DefaultAction) else "insert"
     return Update(kind, entity)
 
 

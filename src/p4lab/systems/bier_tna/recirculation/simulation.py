@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from p4lab import _engine
 from p4lab.experiment.confidence import Mean
@@ -40,8 +40,8 @@ class Setup:
     """Bytes of an incoming packet, Ethernet header and checksum included"""
     load: float = 1.0
     """Of the line rate"""
-    pattern: str = "constant"
-    """Of the source: "constant" or "poisson" """
+    pattern: Literal["constant", "poisson"] = "constant"
+    """Of the source"""
     buffer: int = 200
     """Packets that the queue of a loop holds"""
     latency: int = 0

@@ -98,7 +98,7 @@ def recirculation(
         results.write_csv(rows, csv)
         results.write_csv(timing, out / "timing.csv")
         pictures = [out / "figure14.png", out / "figure14.svg"]
-        drawings = [(figures.draw_figure14, rows)]
+        drawings: list[tuple[object, ...]] = [(figures.draw_figure14, rows)]
         drawings += [(figures.draw_next_hops, rows, n, k) for n, k in results.OVERLOADED]
         drawings += [(figures.draw_timing, timing)]
         note = f"{frame} bytes, seed {seed}"

@@ -40,7 +40,7 @@ def without_cache(fanout: int, size: int = 1522) -> float:
 
 def run_2c(curve: str, lines: int, fanout: int, extra: str, seed: int) -> list[Point]:
     """Gb/s of a copy, with a cache of so many lines or without."""
-    settings = {**PLAIN, "cache.lines": lines, "sync.on": lines > 0}
+    settings: Settings = {**PLAIN, "cache.lines": lines, "sync.on": lines > 0}
     flow = Flow(direct(0, FOUR_AND_FOUR[:fanout]), LOAD)
     got = run(Scenario(5, (flow,), 1000, 250, settings, extra), seed).gbps(0)
     formula = LOAD if lines else without_cache(fanout)
@@ -138,7 +138,7 @@ FIGURE_4 = Figure(
 def run_4c(lines: int, sync: bool, extra: str, seed: int) -> list[Point]:
     """Lines in use over time."""
     curve = f"{lines} lines, {'synchronised' if sync else 'not synchronised'}"
-    settings = {**PLAIN, "cache.lines": lines, "sync.on": sync}
+    settings: Settings = {**PLAIN, "cache.lines": lines, "sync.on": sync}
     flow = Flow(direct(0, FOUR_AND_FOUR), LOAD)
     seen = run(Scenario(5, (flow,), 4000, 1000, settings, extra), seed)
     return [

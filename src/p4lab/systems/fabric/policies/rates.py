@@ -7,13 +7,14 @@ from typing import Any
 
 from p4lab.model.measured import Measured
 from p4lab.policies import Program
+from p4lab.systems.fabric.parameters import Settings
 from p4lab.systems.fabric.policies.answers import number
 from p4lab.systems.fabric.ports import terminal
 from p4lab.systems.fabric.runs import Flow, Scenario, run
 from p4lab.systems.fabric.trees import direct
 
 MICROS, WARM = 400, 100
-UNCACHED = {"voq.drop": "off", "cache.lines": 0, "sync.on": False}
+UNCACHED: Settings = {"voq.drop": "off", "cache.lines": 0, "sync.on": False}
 
 
 def without_cache(program: Program, given: Mapping[str, Any]) -> Measured:

@@ -176,8 +176,8 @@ def _edge(one: words.Waiting) -> dict[str, str]:
 
 def _best(moments: Sequence[Moment]) -> Moment | None:
     """The last one at which a VOQ was suspended, else the last."""
-    chosen = [one for one in moments if one.has(SUSPENDED)]
-    return (chosen or list(moments) or [None])[-1]
+    chosen = [one for one in moments if one.has(SUSPENDED)] or moments
+    return chosen[-1] if chosen else None
 
 
 def _log(film: Film) -> Iterator[str]:

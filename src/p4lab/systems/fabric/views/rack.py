@@ -96,6 +96,8 @@ def rack_view(scenario: Scenario, *, every: float = 1, seed: int = 1) -> RackVie
     ValueError."""
     fabric = prepared(scenario, seed)
     values = in_force(scenario.settings, scenario.extra)
+    cell = values["cell.bytes"]
+    assert isinstance(cell, int | float)  # or else there would be no fabric
     step, end = round(every * MICROSECOND), round(scenario.micros * MICROSECOND)
     if not 0 < step <= end:
         raise ValueError(f"a step of {every} us in a run of {scenario.micros} us.")
@@ -106,7 +108,7 @@ def rack_view(scenario: Scenario, *, every: float = 1, seed: int = 1) -> RackVie
             ending = f"Deadlock: nothing moves any more after {words.moment(fabric.now)}."
             break
         now = _counts(fabric)
-        loads.append(_between(before, now, fabric.now, step, values["cell.bytes"]))
+        loads.append(_between(before, now, fabric.now, step, cell))
         before = now
     return RackView(loads, [flow.tree for flow in scenario.flows], values, ending)
 
@@ -119,10 +121,10 @@ def _counts(fabric: _engine.Fabric) -> Counts:
     return leaves, spines
 
 
-def _between(before: Counts, now: Counts, time: int, step: int, cell: int) -> Loads:
+def _between(before: Counts, now: Counts, time: int, step: int, cell: float) -> Loads:
     """Rows of leaves are cells within, into and out of links, bytes to servers and looped."""
 
-    def rates(column: int, octets: int) -> tuple[float, ...]:
+    def rates(column: int, octets: float) -> tuple[float, ...]:
         pairs = zip(before[0], now[0], strict=True)
         more = (new[column] - old[column] for old, new in pairs)
         return tuple(count * octets * 8 * GIGABIT / step for count in more)

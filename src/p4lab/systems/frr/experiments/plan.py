@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from ipaddress import IPv4Address
+from typing import Final
 
 from p4lab import _engine
 from p4lab.engine import load_program
@@ -14,7 +15,7 @@ from p4lab.topology import Topology
 
 US = 1_000
 MS = 1_000_000
-BSL = 64
+BSL: Final = 64
 GROUP = IPv4Address("239.1.1.1")
 PROGRAM = ROOT / "p4" / "bier-frr" / "v1model.p4"
 

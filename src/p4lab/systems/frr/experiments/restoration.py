@@ -9,15 +9,17 @@ cost is a parameter.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import TypeVar
 
 from p4lab.model.control import Controller
 from p4lab.model.run import Stream
 from p4lab.network.base import Network, NetworkError
 from p4lab.network.virtual import VirtualNetwork
+from p4lab.packets.probe import Probe
 from p4lab.session.run import Session
 from p4lab.systems.frr.entries import Protection
 from p4lab.systems.frr.experiments.plan import BSL, GROUP, MS, US, plan_of, program
@@ -25,6 +27,8 @@ from p4lab.systems.frr.heartbeat import Heartbeat
 from p4lab.systems.frr.heartbeat_agents import HeartbeatAgents
 from p4lab.systems.frr.plane import Delays, Family, FrrControlPlane, LinkAgents, Stage, Step
 from p4lab.topology import Link, Topology
+
+Net = TypeVar("Net", bound=Network)
 
 BEFORE = 10 * MS  # of the stream, before the failure
 AFTER = 20 * MS  # of the stream, when all tables are written
@@ -180,11 +184,11 @@ def network_of(routers: int, seed: int) -> Topology:
 
 def session_of(
     setting: Setting,
-    net: Network,
+    net: Net,
     delays: Delays,
     packets: int,
     agents: Callable[[FrrControlPlane], Controller],
-) -> Session:
+) -> Session[Net]:
     """A network with the control plane of a setting, and a stream of so many packets from h1 to h2.
     `agents` are what stands in front of the control plane."""
     topology = setting.topology
@@ -199,10 +203,10 @@ def session_of(
     source, receiver = topology.host("h1"), topology.host("h2")
     stream = Stream(1, GROUP, source, (receiver,), packets, setting.interval)
     plan = plan_of(topology, setting.seed, (stream,))
-    return Session(plan, net, plane=plane, controller=agents)
+    return Session(plan, net, plane=plane, controller=lambda _: agents(plane))
 
 
-def opened(setting: Setting, packets: int) -> Session:
+def opened(setting: Setting, packets: int) -> Session[VirtualNetwork]:
     """A session in virtual time with a stream of so many packets, started; its control plane knows
     who listens. Raises NetworkError."""
     heartbeat = setting.heartbeat
@@ -220,15 +224,16 @@ def opened(setting: Setting, packets: int) -> Session:
     return session
 
 
-def cut(session: Session, link: Link) -> int:
+def cut(session: Session[VirtualNetwork], link: Link) -> int:
     """The link fails now, and time passes until the control plane has written what follows from
     that. Gives the moment of the failure."""
-    net, plane, agents = session.net, session.plane, session.controller
+    net, agents = session.net, session.controller
+    assert isinstance(agents, LinkAgents | HeartbeatAgents)
     moment = net.now
     net.set_link(link, False)
     if isinstance(agents, LinkAgents):
         agents.link_changed(moment, link, False)
-    while not (plane.failures.has(link) and agents.settled) and net.now < moment + PATIENCE:
+    while not (agents.plane.failures.has(link) and agents.settled) and net.now < moment + PATIENCE:
         net.run_until(net.now + MS, agents)
     return moment
 
@@ -238,6 +243,7 @@ def run(setting: Setting) -> Outcome:
     heartbeat = setting.heartbeat
     session = opened(setting, PATIENCE // setting.interval)
     net, plane, agents = session.net, session.plane, session.controller
+    assert isinstance(plane, FrrControlPlane)
     (receiver,) = session.plan.streams[0].receivers
     net.watch(receiver)
     begin = session.begin()
@@ -261,7 +267,9 @@ def heard(agents: HeartbeatAgents, cut: int) -> list[Step]:
     return [Step("detection", None, cut, told[0], "r1")]
 
 
-def _outcome(setting: Setting, arrivals: list, steps: tuple[Step, ...]) -> Outcome:
+def _outcome(
+    setting: Setting, arrivals: Sequence[tuple[int, Probe]], steps: tuple[Step, ...]
+) -> Outcome:
     if not arrivals:
         raise NetworkError("nothing has arrived at all.")
     times = [time for time, _ in arrivals]

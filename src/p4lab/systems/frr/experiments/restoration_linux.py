@@ -54,11 +54,14 @@ def _run(setting: Setting) -> Outcome:
         session = session_of(
             setting, net, delays, packets, lambda plane: _agents(setting, plane, net)
         )
-        with session.controller as agents:
+        plane, agents = session.plane, session.controller
+        assert isinstance(plane, FrrControlPlane)
+        assert isinstance(agents, LinuxLinkAgents | LinuxHeartbeatAgents)
+        with agents:
             session.start()
             session.converge()
             _wait(net, agents, lambda: _all_up(agents), "the routers do not hear each other.")
-            cut = _cut_under_load(setting, session)
+            cut = _cut_under_load(setting, session, plane)
             net.run_until(net.now + REACTION + DRAIN, agents)
             seen = _detection(agents, cut)
             (receiver,) = session.plan.streams[0].receivers
@@ -67,14 +70,16 @@ def _run(setting: Setting) -> Outcome:
     if counts is None or not seen:
         raise NetworkError("nothing has arrived at all, or the failure was not seen.")
     lost = packets - counts.unique
-    steps = (*seen, *session.plane.timeline)
+    steps = (*seen, *plane.timeline)
     return Outcome(setting, outage, packets, lost, counts.duplicates, steps)
 
 
-def _cut_under_load(setting: Setting, session: Session) -> int:
+def _cut_under_load(
+    setting: Setting, session: Session[MininetNetwork], plane: FrrControlPlane
+) -> int:
     """The stream begins, the cable is pulled, and the controller writes its tables. Gives the
     moment of the failure, by the clock of the agents."""
-    net, plane, agents = session.net, session.plane, session.controller
+    net, agents = session.net, session.controller
     (stream,) = session.plan.streams
     session.begin()
     before = BEFORE // setting.interval

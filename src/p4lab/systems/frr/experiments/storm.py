@@ -117,19 +117,17 @@ class Storm:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def _open_session(self, network: str) -> Session:
+    def _open_session(self, network: str) -> Session[Network]:
         if network == "linux":
             switches = EngineSwitches(program(), seed=self.seed)
             linux = self._open.enter_context(MininetNetwork(self.topology, switches, patched=True))
-            session = self._session_on(linux, AT_ONCE, lambda plane: self._on_linux(plane, linux))
-            self._open.enter_context(session.controller)
-            return session
+            return self._session_on(linux, AT_ONCE, lambda plane: self._on_linux(plane, linux))
         net = VirtualNetwork(self.topology, program(), seed=self.seed)
         return self._session_on(net, DELAYS, lambda plane: self._in_virtual_time(plane, net))
 
     def _session_on(
         self, net: Network, delays: Delays, agents: Callable[[FrrControlPlane], Controller]
-    ) -> Session:
+    ) -> Session[Network]:
         plan = plan_of(self.topology, self.seed, (self._stream(1),))
         self.plane = FrrControlPlane(
             self.topology,
@@ -139,14 +137,16 @@ class Storm:
             delays=delays,
             heartbeat=self._heartbeat,
         )
-        return Session(plan, net, plane=self.plane, controller=agents)
+        return Session(plan, net, plane=self.plane, controller=lambda _: agents(self.plane))
 
     def _on_linux(
         self, plane: FrrControlPlane, net: MininetNetwork
     ) -> LinuxLinkAgents | LinuxHeartbeatAgents:
+        """They work until the storm is over."""
         if self._heartbeat is None:
-            return LinuxLinkAgents(plane, net.driver, net.interfaces)
-        return LinuxHeartbeatAgents(plane, net.driver, self._heartbeat)
+            return self._open.enter_context(LinuxLinkAgents(plane, net.driver, net.interfaces))
+        agents = LinuxHeartbeatAgents(plane, net.driver, self._heartbeat)
+        return self._open.enter_context(agents)
 
     def _in_virtual_time(
         self, plane: FrrControlPlane, net: VirtualNetwork

@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from ipaddress import IPv6Address
 from itertools import pairwise
 from statistics import fmean
@@ -143,6 +143,9 @@ def run(part: Part, way: Way, topology: Topology, groups: int, interval: int, se
     routers = len(topology.routers)
     mean = delays_for(routers)
     delays = mean.varied(random.Random(f"delays {seed}"), SPREAD)
+    silence: float
+    lost: float
+    steps: Sequence[Step]
     if way.encoding is None:
         found = restoration.run(Setting(way.mode, seed, topology, delays, interval))
         silence, sent, lost = found.outage, found.sent, found.lost
@@ -189,7 +192,7 @@ def _cut(
     with VirtualNetwork(topology, program(), seed=seed) as net:
         plane = Recomputing(topology, net.driver, settings, sources_of(plan), delays)
         session = Session(
-            plan, net, plane=plane, controller=lambda plane: LinkAgents(plane, net.driver)
+            plan, net, plane=plane, controller=lambda _: LinkAgents(plane, net.driver)
         )
         session.start()
         session.converge()
@@ -294,7 +297,7 @@ def _planned(runs: int, sweeps: bool) -> Iterator[_Runs]:
     few = min(runs, SWEEP_RUNS)
     for size in SIZES:
         for way in WAYS:
-            yield _Runs("size", way, lambda seed, size=size: network_of(size, seed), 1, few)
+            yield _Runs("size", way, partial(network_of, size), 1, few)
     for groups in GROUPS:
         for way in WITH_GROUPS:
             yield _Runs("groups", way, lambda _: testbed(), groups, few)

@@ -101,7 +101,7 @@ MEANS = (
 def summary(rows: Sequence[tidy.Row]) -> list[dict[str, Any]]:
     """One record per part, way, size and number of groups: means with half the 95 % confidence
     interval, and packets that came twice in all runs."""
-    cells: dict[tuple, list[tidy.Row]] = {}
+    cells: dict[tuple[tidy.Value, ...], list[tidy.Row]] = {}
     for row in rows:
         cells.setdefault((row["part"], row["way"], row["routers"], row["groups"]), []).append(row)
     records = []

@@ -45,7 +45,7 @@ STYLES = {
 
 LINE, LEGEND_LINE = 0.14, 0.19
 """Height in inches"""
-NOTE = {"fontsize": 6.5, "color": "#555555"}
+NOTE: dict[str, Any] = {"fontsize": 6.5, "color": "#555555"}
 
 Draw = Callable[[Any], None]
 """Draws into an axis"""

@@ -11,13 +11,14 @@ the link fails   the routers at its ends see it (detection); no router acts on i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 from p4lab.control.listeners import Membership
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entries, TableEntry, diff
 from p4lab.systems.frr.plane import Agenda, Delays, Step
+from p4lab.systems.frr.plane import Family as StepFamily
 from p4lab.systems.msr6.entries import Sources, msr6_entries
 from p4lab.systems.msr6.plane import Msr6ControlPlane
 from p4lab.systems.msr6.settings import Msr6Settings
@@ -85,20 +86,20 @@ class Recomputing(Msr6ControlPlane):
         if family is None:
             self._busy = False
             return
-        stage = "ip" if family == "routes" else "bier"
+        written: StepFamily = "ip" if family == "routes" else "bier"
 
         def write(at: int) -> None:
             if computation:
-                self.timeline.append(Step("computation", stage, now, at))
+                self.timeline.append(Step("computation", written, now, at))
             last = at
             for router, changed in self._changes(family, self.failures).items():
                 done = at + self.delays.distance + changed * self.delays.row
                 last = max(last, done + self.delays.distance)
-                self._agenda.add(done, lambda then, name=router: take_effect(then, name))
-                self.timeline.append(Step("update", stage, at, done, router, changed))
+                self._agenda.add(done, partial(take_effect, router))
+                self.timeline.append(Step("update", written, at, done, router, changed))
             self._agenda.add(last, lambda then: self._react(then, families))
 
-        def take_effect(at: int, router: str) -> None:
+        def take_effect(router: str, at: int) -> None:
             self._down[family, router] = self.failures
             self._wanted[router] = self._wanted_of(router)
             self._push()

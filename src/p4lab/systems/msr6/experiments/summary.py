@@ -10,7 +10,7 @@ from p4lab.experiment import tidy
 from p4lab.experiment.confidence import Mean, mean
 from p4lab.paths import ROOT
 from p4lab.systems.msr6.experiments.comparison import Observation, Scope, Sent, cells
-from p4lab.systems.msr6.experiments.crossovers import measures
+from p4lab.systems.msr6.experiments.crossovers import Measure, measures
 
 PROGRAM = ROOT / "p4" / "msr6" / "v1model.p4"
 SHOWN = 32
@@ -53,20 +53,18 @@ class Quantity:
     measure: str = ""
 
 
+def _compared(measure: Measure) -> Quantity:
+    """What is compared, as it is."""
+    return Quantity(
+        measure.key, measure.said, lambda _, sent: measure.of(sent), measure=measure.key
+    )
+
+
 def quantities(payload: int) -> tuple[Quantity, ...]:
     """All that is summed up. What is on links is also given per link of the tree of shortest
     paths."""
-    plain = [
-        Quantity(
-            measure.key,
-            measure.said,
-            lambda _, sent, of=measure.of: of(sent),
-            measure=measure.key,
-        )
-        for measure in measures(payload)
-    ]
     return (
-        *plain,
+        *map(_compared, measures(payload)),
         Quantity(
             "link_bytes_per_link",
             "headers on links\n[bytes per link of the tree]",

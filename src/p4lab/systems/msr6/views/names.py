@@ -31,8 +31,8 @@ class Names:
     """The names of a topology by the profile's numbers."""
 
     def __init__(self, topology: Topology) -> None:
-        self._nodes = {number: name for name, number in node_numbers(topology).items()}
-        self._receivers = {number: name for name, number in be.bfr_ids(topology).items()}
+        self._nodes = {number: str(name) for name, number in node_numbers(topology).items()}
+        self._receivers = {number: str(name) for name, number in be.bfr_ids(topology).items()}
         self._bits = {
             str(router): {one.number: one for one in row}
             for router, row in rlb.adjacencies(topology).items()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from p4lab.model.entries import Exact, TableEntry, Update
 from p4lab.systems.msr6.settings import SEGMENTS
 from p4lab.systems.msr6.sids import END_RL, ListArgument, Sid, leaf, node_numbers
+from p4lab.systems.msr6.tree import Node
 from p4lab.widgets.known import known, known_router
 from p4lab.widgets.lab import Lab
 
@@ -49,14 +50,14 @@ def own_tree(
     )
 
 
-def _sid(entry: Entry, nodes: Mapping[str, int]) -> int:
+def _sid(entry: Entry, nodes: Mapping[Node, int]) -> int:
     """An entry as a number. Raises ValueError."""
     if not isinstance(entry, (tuple, list)) or len(entry) not in (1, 3):
         raise ValueError(
             f'{entry!r} is not an entry: write ("r5", n, p), or ("r8",) with its comma for a leaf.'
         )
     name, *argument = entry
-    known(name, nodes, "node")
+    known(name, [str(node) for node in nodes], "node")
     if not argument:
         return leaf(nodes[name]).pack()
     return Sid(nodes[name], END_RL, ListArgument(*argument).pack()).pack()

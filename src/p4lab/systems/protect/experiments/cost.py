@@ -18,7 +18,7 @@ from typing import Literal
 
 from p4lab.command import command
 from p4lab.fit import estimate_file
-from p4lab.network.virtual import PICOSECONDS
+from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.session.run import Session
 from p4lab.systems.protect.experiments.setup import (
     EGRESS,
@@ -159,18 +159,20 @@ def _captures(mode: Mode, frames: int) -> dict[End, bytes]:
         return {end: net.capture(link) for end, link in links.items()}
 
 
-def _session(mode: Mode, frames: int, engine: str) -> AbstractContextManager[Session]:
+def _session(
+    mode: Mode, frames: int, engine: str
+) -> AbstractContextManager[Session[VirtualNetwork]]:
     topology = two_paths(Cable(), Cable(MS))
     stream = between(topology, packets=frames, interval_ns=INTERVAL)[0]
     plan = in_mode(plan_of(topology, 1, (stream,), SETTINGS), mode)
     return opened(plan, protected=mode == "protected", engine=engine)
 
 
-def _arrives_on(session: Session, end: End) -> str:
+def _arrives_on(session: Session[VirtualNetwork], end: End) -> str:
     """From which neighbour the frames come."""
     return "h1" if end == "PTI" else "r2"
 
 
-def _link(session: Session, end: End) -> Link:
+def _link(session: Session[VirtualNetwork], end: End) -> Link:
     router = INGRESS if end == "PTI" else EGRESS
     return session.plan.topology.link(router, _arrives_on(session, end))

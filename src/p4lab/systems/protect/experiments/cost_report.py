@@ -80,7 +80,7 @@ def records(found: Sequence[Timing], estimates: Sequence[Cycles]) -> list[tidy.R
     rows: list[tidy.Row] = []
     for timing in found:
         file = PLAIN if timing.mode == "plain" else PROGRAM
-        row = {"source": ENGINES[timing.engine], "end": timing.end, "mode": timing.mode}
+        row: tidy.Row = {"source": ENGINES[timing.engine], "end": timing.end, "mode": timing.mode}
         more = {"policy": SETTINGS.accept, "run": timing.run, "cycles": None}
         own = {**more, "nanoseconds": timing.nanoseconds}
         paper = PAPER[timing.end, timing.mode]

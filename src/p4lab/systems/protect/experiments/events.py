@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from p4lab.model.entries import RegisterCell, Update
+from p4lab.network.virtual import VirtualNetwork
 from p4lab.packets.probe import Probe
 from p4lab.session.run import Session
 from p4lab.systems.protect.experiments.setup import (
@@ -29,6 +30,7 @@ from p4lab.systems.protect.experiments.setup import (
     two_paths,
 )
 from p4lab.systems.protect.oracle import Verdict, policy
+from p4lab.systems.protect.plane import ProtectControlPlane
 from p4lab.systems.protect.settings import Accept, ProtectSettings
 
 POLICIES: tuple[Accept, ...] = ("none", "match", "highest", "slots", "vector")
@@ -165,7 +167,7 @@ def run(event: Event, accept: Accept, packets: int, seed: int) -> Outcome:
     return Outcome(event, accept, seed, packets, got, defined)
 
 
-def _happen(session: Session, event: Event, start: int, when: Moments) -> None:
+def _happen(session: Session[VirtualNetwork], event: Event, start: int, when: Moments) -> None:
     """Lets the event happen; nobody is told."""
     if event.down:
         link = link_of(session.plan.topology, 1 if event.down == "fast" else 2)
@@ -177,8 +179,9 @@ def _happen(session: Session, event: Event, start: int, when: Moments) -> None:
         _set_number(session, 0)
 
 
-def _set_number(session: Session, number: int) -> None:
+def _set_number(session: Session[VirtualNetwork], number: int) -> None:
     """What the PTI's register of the only connection holds from now on, whoever did that."""
+    assert isinstance(session.plane, ProtectControlPlane)
     (placed,) = session.plane.placement
     cell = RegisterCell("pti_last_sn", placed.pti_index, number)
     session.net.engine.write(session.net.node(INGRESS), [Update("modify", cell)])

@@ -134,7 +134,7 @@ def run(way: Way, pps: int, seed: int) -> Outcome:
 
 
 @contextmanager
-def _session(way: Way, topology: Topology, seed: int) -> Iterator[Session]:
+def _session(way: Way, topology: Topology, seed: int) -> Iterator[Session[VirtualNetwork]]:
     """A session that is started, and whose receiver is watched."""
     receiver = topology.host("h2")
     if not way.mode:
@@ -195,7 +195,7 @@ def _held(way: Way, *, prepared: bool) -> tuple[int, int]:
         return _count(session)
 
 
-def _count(session: Session) -> tuple[int, int]:
+def _count(session: Session[VirtualNetwork]) -> tuple[int, int]:
     entities = [
         entity
         for router in session.plan.topology.routers

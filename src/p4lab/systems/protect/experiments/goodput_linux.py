@@ -110,7 +110,9 @@ def _started(
         yield running
 
 
-def _wait(session: Session, running: list[_Program], seconds: int) -> list[dict[str, Any]]:
+def _wait(
+    session: Session[MininetNetwork], running: list[_Program], seconds: int
+) -> list[dict[str, Any]]:
     """Lets the clients come to their end, and the control plane do its work; what they say."""
     deadline = time.monotonic() + seconds + LEFT_OUT + SLACK
     while any(one.process.poll() is None for one in running):

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from p4lab import _engine
 from p4lab.engine import load_program
@@ -86,9 +86,11 @@ def link_of(topology: Topology, path: int) -> Link:
     return topology.link(INGRESS, BESIDE[path])
 
 
-def between(topology: Topology, pairs: int = 1, packets: int = 1, interval_ns: int = MS) -> Any:
+def between(
+    topology: Topology, pairs: int = 1, packets: int = 1, interval_ns: int = MS
+) -> tuple[Stream, ...]:
     """Streams from each host to the left to that to the right of it, and back."""
-    streams = []
+    streams: list[Stream] = []
     for pair in range(pairs):
         left, right = (topology.host(f"h{2 * pair + side}") for side in (1, 2))
         for source, target in ((left, right), (right, left)):
@@ -132,7 +134,7 @@ def opened(
     protected: bool = True,
     engine: str | None = "interpreter",
     overhead: int | None = None,
-) -> Iterator[Session]:
+) -> Iterator[Session[VirtualNetwork]]:
     """A started session of a plan in virtual time; without connections if it is not protected.
     `engine` and `overhead` are as for VirtualNetwork."""
     compiled = program(plan.settings, plan.program)

@@ -7,7 +7,7 @@ taken for new once that is within the window W. So k < 2^n - W is allowed (the p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ def allowed_packets(bits: int, window: int) -> int:
     return (1 << bits) - window - 1
 
 
-def allowed_seconds(bits: int, window: int, length: int, rate: float) -> float:
+def allowed_seconds(bits: int, window: int, length: float, rate: float) -> float:
     """The first skew that is too long, for a line full of packets of `length` bytes at `rate` bits
     per second."""
     return ((1 << bits) - window) * length * 8 / rate
@@ -159,7 +159,7 @@ def draw(outcomes: Sequence[Outcome], path: Path) -> None:
         f"left: formula for a full line; right: {outcomes[0].sent} packets with {SMALL_BITS}-bit "
         f"numbers in virtual time, seed {outcomes[0].seed}, dashed: 2^{SMALL_BITS} - W"
     )
-    drawings = [_draw_seconds, partial(_draw_edge, outcomes=outcomes)]
+    drawings: list[Callable[[Any], None]] = [_draw_seconds, partial(_draw_edge, outcomes=outcomes)]
     save(path, drawings, note=note)
 
 
