@@ -1,36 +1,29 @@
 //! If this fails, a driver gets over the wire something else than what the server has said.
 
+#[path = "../../p4-runtime-grpc/tests/client/mod.rs"]
+mod client;
 #[allow(dead_code)] // shared with the tests of the server, which need more of it
 #[path = "../../p4-bfrt/tests/support/mod.rs"]
 mod support;
 
-use http::uri::PathAndQuery;
+use client::{run, Client};
 use p4_arch::tna::{Config, Image, Switch};
 use p4_bfrt::messages::*;
 use p4_bfrt::server::{Job, Plant, PortCounts, Server, ALL_PIPES};
 use p4_bfrt_grpc::Api;
 use p4_runtime::messages::RpcStatus;
 use p4_runtime::Gone;
-use p4_runtime_grpc::Protobuf;
 use p4_time::Time;
 use prost::Message;
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use support::world::{exact, stream, update};
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::body::Body;
-use tonic::client::Grpc;
 use tonic::{Code, Request, Status, Streaming};
-use tower_service::Service;
 
 const PROGRAM: &str = "learner";
 const FORWARD: u32 = 37882547;
 const HIT: u32 = 32848556;
-/// Nothing here takes so long; a test that hangs is told from one that is slow.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A switch without ports.
 struct Shelf(Mutex<Switch>);
@@ -63,41 +56,16 @@ fn server() -> Arc<Server> {
     Arc::new(Server::new(plant, vec![(PROGRAM.to_string(), schema)]))
 }
 
-fn run<T>(test: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime
-        .block_on(async { tokio::time::timeout(PATIENCE, test).await })
-        .expect("an end")
-}
-
-fn path(method: &str) -> PathAndQuery {
-    format!("/bfrt_proto.BfRuntime/{method}")
-        .parse()
-        .expect("a path")
-}
-
-fn client(server: &Arc<Server>) -> Grpc<Api> {
+fn client(server: &Arc<Server>) -> Client<Api> {
     let server = Arc::clone(server);
-    Grpc::new(Api { server })
+    Client::new(Api { server }, "/bfrt_proto.BfRuntime/")
 }
 
-async fn call<In, Out>(
+async fn write(
     server: &Arc<Server>,
-    method: &str,
-    request: Request<In>,
-) -> Result<Out, Status>
-where
-    In: Message + Default + 'static,
-    Out: Message + Default + 'static,
-{
-    let mut client = client(server);
-    client.ready().await.expect("a service");
-    let codec = Protobuf::<In, Out>::default();
-    let answer = client.unary(request, path(method), codec).await;
-    answer.map(tonic::Response::into_inner)
+    request: Request<WriteRequest>,
+) -> Result<WriteResponse, Status> {
+    client(server).call("Write", request).await
 }
 
 fn target() -> Option<TargetDevice> {
@@ -164,11 +132,7 @@ async fn read(
         let wanted = "1".parse().expect("a value");
         request.metadata_mut().insert("error_in_resp", wanted);
     }
-    let mut client = client(server);
-    client.ready().await.expect("a service");
-    let codec = Protobuf::<ReadRequest, ReadResponse>::default();
-    let answer = client.server_streaming(request, path("Read"), codec).await;
-    let mut stream = answer.expect("an answer").into_inner();
+    let mut stream = client(server).read("Read", request).await;
     let mut parts = Vec::new();
     loop {
         match stream.message().await {
@@ -196,7 +160,7 @@ fn names(dsts: &[u8]) -> Vec<EntryName> {
 fn what_is_written_is_read_back() {
     let server = server();
     run(async {
-        let done = call::<_, WriteResponse>(&server, "Write", inserts(&[1, 2])).await;
+        let done = write(&server, inserts(&[1, 2])).await;
         assert_eq!(done.expect("two entries"), WriteResponse::default());
         let (parts, end) = read(&server, &[2, 1], false).await;
         assert!(end.is_none(), "{end:?}");
@@ -209,7 +173,7 @@ fn what_is_written_is_read_back() {
 fn the_details_of_a_batch_arrive() {
     let server = server();
     run(async {
-        let done = call::<_, WriteResponse>(&server, "Write", inserts(&[1, 1, 2])).await;
+        let done = write(&server, inserts(&[1, 1, 2])).await;
         let status = done.expect_err("a duplicate");
         let details = RpcStatus::decode(status.details()).expect("details");
         let codes = details.details.iter().map(|any| {
@@ -227,9 +191,7 @@ fn the_details_of_a_batch_arrive() {
 fn what_was_found_comes_before_what_was_not() {
     let server = server();
     run(async {
-        call::<_, WriteResponse>(&server, "Write", inserts(&[1]))
-            .await
-            .expect("an entry");
+        write(&server, inserts(&[1])).await.expect("an entry");
         let (parts, end) = read(&server, &[1, 9], false).await;
         assert_eq!(keys(&parts), names(&[1]));
         assert!(end.is_some(), "an entry that is not there is an error");
@@ -259,15 +221,8 @@ impl Channel {
             update: Some(wants),
         };
         say.send(message).await.expect("a place");
-        let mut client = client(server);
-        client.ready().await.expect("a service");
-        let codec = Protobuf::<StreamMessageRequest, StreamMessageResponse>::default();
-        let said = Request::new(ReceiverStream::new(said));
-        let answer = client.streaming(said, path("StreamChannel"), codec).await;
-        Channel {
-            say,
-            hear: answer.expect("a stream").into_inner(),
-        }
+        let hear = client(server).talk("StreamChannel", said).await;
+        Channel { say, hear }
     }
 
     /// The code of the answer to a subscription
@@ -314,7 +269,8 @@ fn a_program_that_the_switch_does_not_run_is_named() {
             ..SetPipelineRequest::default()
         };
         let method = "SetForwardingPipelineConfig";
-        let done = call::<_, SetPipelineResponse>(&server, method, Request::new(request)).await;
+        let done: Result<SetPipelineResponse, _> =
+            client(&server).call(method, Request::new(request)).await;
         let status = done.expect_err("a refusal");
         assert_eq!(status.code(), Code::NotFound);
         assert!(status.message().contains(PROGRAM), "{status}");
@@ -326,7 +282,7 @@ fn a_program_that_the_switch_does_not_run_is_named() {
 fn a_method_that_does_not_exist_is_named() {
     let server = server();
     run(async {
-        let done = call::<_, WriteResponse>(&server, "Wirte", inserts(&[1])).await;
+        let done: Result<WriteResponse, _> = client(&server).call("Wirte", inserts(&[1])).await;
         let status = done.expect_err("a refusal");
         assert_eq!(status.code(), Code::Unimplemented);
         assert!(status.message().contains("Wirte"), "{status}");
@@ -337,17 +293,8 @@ fn a_method_that_does_not_exist_is_named() {
 fn a_message_that_cannot_be_read_changes_nothing() {
     let server = server();
     run(async {
-        // One byte, a field of a kind that does not exist, behind the five of gRPC's prefix.
-        let request = http::Request::post(path("Write"))
-            .header("content-type", "application/grpc")
-            .body(Body::new("\0\0\0\0\x01\x0f".to_string()))
-            .expect("a request");
-        let mut api = Api {
-            server: Arc::clone(&server),
-        };
-        let answer = api.call(request).await.expect("an answer");
-        let code = answer.headers().get("grpc-status").expect("a status");
-        assert_eq!(Code::from_bytes(code.as_bytes()), Code::InvalidArgument);
+        let code = client(&server).say_garbage("Write").await;
+        assert_eq!(code, Code::InvalidArgument);
         let (parts, _) = read(&server, &[1], false).await;
         assert_eq!(keys(&parts), []);
     });

@@ -3,62 +3,33 @@
 //!
 //! Calls are made by tonic's own client, without a socket except where the socket is what is tested.
 
+mod client;
 #[allow(dead_code)] // shared with the tests of the server, which need more of it
 #[path = "../../p4-runtime/tests/must/support.rs"]
 mod support;
 
-use http::uri::PathAndQuery;
+use client::{run, Client, PATIENCE};
 use p4_runtime::messages::*;
-use p4_runtime_grpc::{one_by_one, Api, Listener, Protobuf};
+use p4_runtime_grpc::{one_by_one, Api, Listener};
 use prost::Message;
-use std::future::Future;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
-use support::*;
+use support::{arbitration, id, lab, Lab, DEVICE};
 use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::body::Body;
-use tonic::client::Grpc;
 use tonic::{Code, Request, Status, Streaming};
-use tower_service::Service;
 
 const SERVICE: &str = "/p4.v1.P4Runtime/";
-/// Nothing here takes so long; a test that hangs is told from one that is slow.
-const PATIENCE: Duration = Duration::from_secs(60);
 
-fn run<T>(test: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime
-        .block_on(async { tokio::time::timeout(PATIENCE, test).await })
-        .expect("an end")
-}
-
-fn path(method: &str) -> PathAndQuery {
-    format!("{SERVICE}{method}").parse().expect("a path")
-}
-
-fn client(lab: &Lab) -> Grpc<Api> {
+fn client(lab: &Lab) -> Client<Api> {
     let server = Arc::clone(&lab.server);
-    Grpc::new(Api { server })
+    Client::new(Api { server }, SERVICE)
 }
 
-async fn call<In, Out>(lab: &Lab, method: &str, message: In) -> Result<Out, Status>
-where
-    In: Message + 'static,
-    Out: Message + Default + 'static,
-    In: Default,
-{
-    let mut client = client(lab);
-    client.ready().await.expect("a service");
-    let codec = Protobuf::<In, Out>::default();
-    let answer = client.unary(Request::new(message), path(method), codec);
-    answer.await.map(tonic::Response::into_inner)
+async fn write(lab: &Lab, request: WriteRequest) -> Result<WriteResponse, Status> {
+    client(lab).call("Write", Request::new(request)).await
 }
 
 /// A client's stream: what it says, and what it hears.
@@ -70,15 +41,8 @@ struct Channel {
 impl Channel {
     async fn open(lab: &Lab) -> Channel {
         let (say, said) = mpsc::channel(8);
-        let mut client = client(lab);
-        client.ready().await.expect("a service");
-        let codec = Protobuf::<StreamMessageRequest, StreamMessageResponse>::default();
-        let said = Request::new(ReceiverStream::new(said));
-        let answer = client.streaming(said, path("StreamChannel"), codec).await;
-        Channel {
-            say,
-            hear: answer.expect("a stream").into_inner(),
-        }
+        let hear = client(lab).talk("StreamChannel", said).await;
+        Channel { say, hear }
     }
 
     async fn arbitrate(&self, device: u64, election: u64) {
@@ -124,11 +88,7 @@ async fn stored(lab: &Lab) -> Vec<Entity> {
         .into()],
         ..ReadRequest::default()
     };
-    let mut client = client(lab);
-    client.ready().await.expect("a service");
-    let codec = Protobuf::<ReadRequest, ReadResponse>::default();
-    let answer = client.server_streaming(Request::new(request), path("Read"), codec);
-    let mut parts = answer.await.expect("an answer").into_inner();
+    let mut parts: Streaming<ReadResponse> = client(lab).read("Read", Request::new(request)).await;
     let mut found = Vec::new();
     while let Some(part) = parts.message().await.expect("a part") {
         found.extend(part.entities);
@@ -144,9 +104,7 @@ fn the_primary_writes_and_reads_it_back() {
         primary.arbitrate(DEVICE, 1).await;
         assert_eq!(primary.standing().await.expect("it"), (0, Some(1)));
         let request = inserts(&lab, 1, &[5, 6]);
-        call::<_, WriteResponse>(&lab, "Write", request.clone())
-            .await
-            .expect("two entries");
+        write(&lab, request.clone()).await.expect("two entries");
         let sent = request.updates.into_iter().filter_map(|own| own.entity);
         assert_eq!(stored(&lab).await, sent.collect::<Vec<_>>());
     });
@@ -159,7 +117,7 @@ fn nobody_else_writes() {
         let mut primary = Channel::open(&lab).await;
         primary.arbitrate(DEVICE, 2).await;
         primary.standing().await.expect("it");
-        let refused = call::<_, WriteResponse>(&lab, "Write", inserts(&lab, 1, &[5])).await;
+        let refused = write(&lab, inserts(&lab, 1, &[5])).await;
         assert_eq!(
             refused.expect_err("a refusal").code(),
             Code::PermissionDenied
@@ -177,7 +135,7 @@ fn the_details_of_a_batch_arrive() {
         primary.arbitrate(DEVICE, 1).await;
         primary.standing().await.expect("it");
         let request = inserts(&lab, 1, &[5, 5, 6]);
-        let refused = call::<_, WriteResponse>(&lab, "Write", request).await;
+        let refused = write(&lab, request).await;
         let status = refused.expect_err("a duplicate");
         assert_eq!(status.code(), Code::Unknown);
         let details = RpcStatus::decode(status.details()).expect("details");
@@ -251,7 +209,8 @@ fn a_mistake_on_a_stream_is_answered_and_the_stream_stays() {
 fn a_method_that_does_not_exist_is_named() {
     let lab = lab();
     run(async {
-        let refused = call::<_, WriteResponse>(&lab, "Wirte", WriteRequest::default()).await;
+        let request = Request::new(WriteRequest::default());
+        let refused: Result<WriteResponse, _> = client(&lab).call("Wirte", request).await;
         let status = refused.expect_err("a refusal");
         assert_eq!(status.code(), Code::Unimplemented);
         assert!(status.message().contains("Wirte"), "{status}");
@@ -262,16 +221,8 @@ fn a_method_that_does_not_exist_is_named() {
 fn a_message_that_cannot_be_read_is_refused() {
     let lab = lab();
     run(async {
-        // One byte, a field of a kind that does not exist, behind the five of gRPC's prefix.
-        let body = Body::new("\0\0\0\0\x01\x0f".to_string());
-        let request = http::Request::post(path("Write"))
-            .header("content-type", "application/grpc")
-            .body(body)
-            .expect("a request");
-        let server = Arc::clone(&lab.server);
-        let answer = Api { server }.call(request).await.expect("an answer");
-        let code = answer.headers().get("grpc-status").expect("a status");
-        assert_eq!(Code::from_bytes(code.as_bytes()), Code::InvalidArgument);
+        let code = client(&lab).say_garbage("Write").await;
+        assert_eq!(code, Code::InvalidArgument);
     });
 }
 
