@@ -1,6 +1,7 @@
 //! The tests of this crate, in one program: it is built and linked once. Among them those of what runs
 //! programs, which are p4-arch's, on native code.
 
+mod between;
 mod effects;
 #[path = "../support/engine.rs"]
 mod engine;

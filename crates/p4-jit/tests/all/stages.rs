@@ -4,9 +4,10 @@
 //! If this fails, a rule has a second copy somewhere, so that a packet's way depends on which engine it
 //! meets, or a rule is there that no packet can tell from its absence.
 
+use crate::between::{Engine, Sent};
 use crate::subject;
 use p4_arch::v1model::{Config, Image, Switch};
-use p4_arch::{Digest, Port, Sink, Time};
+use p4_arch::{Digest, Port, Time};
 use p4_ir::glue::Glue;
 use p4_ir::ir::Program;
 use p4_ir::native::Native;
@@ -105,26 +106,6 @@ struct Seen {
     packets: Vec<Vec<(Port, u8, Vec<u8>)>>,
     digests: Vec<Digest>,
     stats: p4_arch::v1model::Stats,
-}
-
-#[derive(Default)]
-struct Sent(Vec<(Port, u8, Vec<u8>)>);
-
-impl Sink for Sent {
-    fn transmit(&mut self, port: Port, data: &[u8]) {
-        self.transmit_with_priority(port, 0, data);
-    }
-
-    fn transmit_with_priority(&mut self, port: Port, priority: u8, data: &[u8]) {
-        self.0.push((port, priority, data.to_vec()));
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Engine {
-    Interpreter,
-    Blocks,
-    Paths,
 }
 
 const ENGINES: [Engine; 3] = [Engine::Interpreter, Engine::Blocks, Engine::Paths];

@@ -4,10 +4,11 @@
 //! If this fails, a rule has a second copy somewhere, so that a packet's way depends on which engine it
 //! meets, or a rule is there that no packet can tell from its absence.
 
+use crate::between::{Engine, Sent};
 use p4_arch::tna::{
     Coalescing, Config, Direction, Image, Lag, MirrorSession, Node, Pruning, Switch, Tna,
 };
-use p4_arch::{Digest, Port, Sink, Stats, Time};
+use p4_arch::{Digest, Port, Stats, Time};
 use p4_ir::glue::Glue;
 use p4_ir::native::Native;
 use p4_ir::trace::Event;
@@ -143,26 +144,6 @@ struct Seen {
     digests: Vec<Digest>,
     stats: Stats,
     notes: Vec<String>,
-}
-
-#[derive(Default)]
-struct Sent(Vec<(Port, u8, Vec<u8>)>);
-
-impl Sink for Sent {
-    fn transmit(&mut self, port: Port, data: &[u8]) {
-        self.transmit_with_priority(port, 0, data);
-    }
-
-    fn transmit_with_priority(&mut self, port: Port, priority: u8, data: &[u8]) {
-        self.0.push((port, priority, data.to_vec()));
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Engine {
-    Interpreter,
-    Blocks,
-    Paths,
 }
 
 fn packets() -> Vec<Vec<u8>> {
