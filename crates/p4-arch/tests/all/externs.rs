@@ -2,16 +2,14 @@
 //! specification, published check values, and what simple_switch was seen to do.
 
 use num_bigint::BigUint;
-use p4_arch::v1model::{
-    AsBmv2, Assertions, Config, CrcParameters, Drop, Image, Stop, Switch, V1Model,
-};
+use p4_arch::v1model::{AsBmv2, Assertions, Config, CrcParameters, Drop, Stop, Switch, V1Model};
 use p4_arch::{Port, Time};
 use p4_ir::lower::Binding;
 use p4_state::*;
-use p4_syntax::{MemoryFiles, Options};
 use std::sync::Arc;
 
 use crate::engine;
+use crate::v1model::compile;
 
 /// A program of one header (k, x, y and results r, s, t) with the given bodies.
 fn source(globals: &str, ingress: &str, egress_globals: &str, egress: &str) -> String {
@@ -43,32 +41,13 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
     )
 }
 
-fn image(source: &str, binding: &dyn Binding) -> Result<Arc<Image>, String> {
-    let mut files = MemoryFiles::default();
-    files.0.insert("test.p4".into(), source.into());
-    let parsed = p4_syntax::parse("test.p4", &files, &Options::default());
-    let checked = p4_check::check(&parsed.program);
-    let mut all = parsed.diagnostics;
-    all.extend(checked.diagnostics.clone());
-    all.retain(|d| d.severity == p4_syntax::Severity::Error);
-    assert!(
-        all.is_empty(),
-        "{}",
-        p4_syntax::render(&all, &parsed.sources, false)
-    );
-    let program = p4_ir::lower::lower(&checked, binding)
-        .map_err(|all| p4_syntax::render(&all, &parsed.sources, false))?;
-    let image = Image::new(Arc::new(program)).map_err(|error| error.to_string())?;
-    Ok(Arc::new(image))
-}
-
 fn configured(source: &str, config: Config) -> Switch {
     let binding: &dyn Binding = if config.bmv2_compat {
         &AsBmv2
     } else {
         &V1Model
     };
-    engine::switch(image(source, binding).expect("it runs"), config).expect("a switch")
+    engine::switch(compile(source, binding).0.expect("it runs"), config).expect("a switch")
 }
 
 fn ingress(globals: &str, body: &str) -> Switch {
@@ -697,7 +676,7 @@ fn the_larger_priority_goes_first() {
 fn calls_in_the_wrong_place() {
     let refused = |ingress: &str, egress: &str| {
         let text = source("", ingress, "", egress);
-        image(&text, &V1Model).err().unwrap_or_default()
+        compile(&text, &V1Model).0.err().unwrap_or_default()
     };
     for (ingress, egress, part) in [
         ("clone(CloneType.E2E, 1);", "", "E2E is made in egress"),

@@ -4,6 +4,7 @@
 use num_bigint::BigUint;
 use p4_arch::v1model::{Config, Drop, Fate, Image, Kind, Switch, Trace, V1Model};
 use p4_arch::{Port, Time};
+use p4_ir::lower::Binding;
 use p4_state::*;
 use p4_syntax::{MemoryFiles, Options, SourceMap};
 use proptest::prelude::*;
@@ -38,10 +39,11 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 }
 
 fn image(source: &str) -> Result<Arc<Image>, String> {
-    compile(source).0
+    compile(source, &V1Model).0
 }
 
-fn compile(source: &str) -> (Result<Arc<Image>, String>, SourceMap) {
+/// What a program comes to, which is one, and its text.
+pub fn compile(source: &str, binding: &dyn Binding) -> (Result<Arc<Image>, String>, SourceMap) {
     let mut files = MemoryFiles::default();
     files.0.insert("test.p4".into(), source.into());
     let parsed = p4_syntax::parse("test.p4", &files, &Options::default());
@@ -54,7 +56,7 @@ fn compile(source: &str) -> (Result<Arc<Image>, String>, SourceMap) {
         "{}",
         p4_syntax::render(&all, &parsed.sources, false)
     );
-    let image = p4_ir::lower::lower(&checked, &V1Model)
+    let image = p4_ir::lower::lower(&checked, binding)
         .map_err(|all| p4_syntax::render(&all, &parsed.sources, false))
         .and_then(|program| Image::new(Arc::new(program)).map_err(|error| error.to_string()));
     (image.map(Arc::new), parsed.sources)
@@ -167,7 +169,7 @@ fn drops_have_their_line() {
          else if (hdr.h.op == 3) { sm.egress_spec = 511; } else { sm.egress_spec = 4; }",
         "if (hdr.h.op == 5) { mark_to_drop(sm); } if (hdr.h.op == 6) { assert(hdr.h.a == 1); }",
     );
-    let (image, sources) = compile(&text);
+    let (image, sources) = compile(&text, &V1Model);
     let mut switch = engine::switch(image.expect("it runs"), Config::default()).expect("a switch");
     let cases = [
         (1, Drop::IngressDrop, "mark_to_drop(sm)"),
