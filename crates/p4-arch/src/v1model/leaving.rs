@@ -47,7 +47,10 @@ impl Switch {
             let at = || passed.at(own, Some(fired));
             all_known &= match Event::numbered(fired.event) {
                 Event::Queue if !self.core.held.limited => self.others_leave(all, out),
-                Event::Multicast if at_once => self.copies_leave(&at(), out),
+                Event::Multicast if at_once => {
+                    self.copies_leave(&at(), out);
+                    true
+                }
                 Event::IngressClone if at_once && next == Some(Event::Queue) => {
                     self.clones_leave(all, &at(), out)
                 }
@@ -76,8 +79,8 @@ impl Switch {
         all_known & !std::mem::take(&mut self.strays)
     }
 
-    /// Copies for all ports of a group leave at once; what [`Switch::finish`] says.
-    fn copies_leave(&mut self, at: &At<'_>, out: &mut impl Sink) -> bool {
+    /// Copies for all ports of a group leave at once. One without a path is a stray.
+    fn copies_leave(&mut self, at: &At<'_>, out: &mut impl Sink) {
         let (group, mut n) = (at.told[told::GROUP] as u32, 0);
         self.core.copies(at, &mut nobody(), |_, _, _| n += 1);
         for index in 0..n {
@@ -98,10 +101,9 @@ impl Switch {
                 self.egress_of(copy, out, &mut nobody());
             }
         }
-        true
     }
 
-    /// The same for clones from ingress, for all ports of a session.
+    /// The same for clones from ingress, for all ports of a session; `false` if one of them had no path.
     fn clones_leave(&mut self, all: &[Known<Ending>], at: &At<'_>, out: &mut impl Sink) -> bool {
         let (origin, mut n) = (Origin::IngressClone, 0);
         let session = self
