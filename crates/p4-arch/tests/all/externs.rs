@@ -6,7 +6,6 @@ use p4_arch::v1model::{AsBmv2, Assertions, Config, CrcParameters, Drop, Stop, Sw
 use p4_arch::{Port, Time};
 use p4_ir::lower::Binding;
 use p4_state::*;
-use std::sync::Arc;
 
 use crate::engine;
 use crate::v1model::compile;
