@@ -122,7 +122,7 @@ def test_a_link_that_was_cut_stays_cut_after_a_save(folder: Path) -> None:
 def test_the_bench_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a server without a browser the other figures are still printed."""
     monkeypatch.setattr(pace, "chromium", lambda: None)
-    rows = list(pace.saving(lambda _: None))
+    rows = list(pace.saving(1, lambda _: None))
     assert [(row.value, row.goal, row.at_most) for row in rows] == [
         (None, 10, True),
         (None, 500, True),

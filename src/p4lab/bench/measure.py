@@ -60,6 +60,12 @@ def repeats(seconds: float) -> int:
     return REPEATS if seconds >= 1 else 1
 
 
+def part(count: int, seconds: float, unit: int = 1) -> int:
+    """How many of what has a size of its own: in less than a second as much less, in whole units,
+    of which there is one at least."""
+    return max(1, int(count * min(1.0, seconds)) // unit) * unit
+
+
 def ratios(numerators: Sequence[float], denominators: Sequence[float]) -> list[float]:
     """Run by run, since runs that follow each other meet the same machine."""
     pairs = zip(numerators, denominators, strict=True)

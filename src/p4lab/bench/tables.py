@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from p4lab import _engine
-from p4lab.bench.measure import Measure, Say, of, ratios, repeats
+from p4lab.bench.measure import Measure, Say, of, part, ratios, repeats
 
 GROUP = "tables"
 # By match kind: numbers of entries, the smallest first.
@@ -17,7 +17,9 @@ SIZES = {
     "range": (1_000, 10_000),
 }
 LINES = (100, 1_000, 10_000)
-LOOKUPS = 2_000_000  # a second, or fewer in less
+# A second, or fewer in less
+INSERTS = 100_000
+LOOKUPS = 2_000_000
 
 _PROGRAM = """\
 #include <core.p4>
@@ -82,10 +84,10 @@ def inserting(seconds: float, say: Say) -> Iterator[Measure]:
     for kind, sizes in SIZES.items():
         program = _compile(table_source(kind, sizes[-1]))
         for batch in (1, 1000):
+            count = part(min(sizes[-1], INSERTS), seconds, batch)
             say(f"inserting into {kind} tables, batches of {batch}")
             runs = [
-                _engine.bench_table(program, kind, min(sizes[-1], 100_000), batch, 1)
-                for _ in range(repeats(seconds))
+                _engine.bench_table(program, kind, count, batch, 1) for _ in range(repeats(seconds))
             ]
             rates = [run["inserts_per_second"] for run in runs]
             yield of(GROUP, f"insert, {kind}, batches of {batch}", "entries/s", rates)
@@ -93,7 +95,7 @@ def inserting(seconds: float, say: Say) -> Iterator[Measure]:
 
 def looking_up(seconds: float, say: Say) -> Iterator[Measure]:
     """Lookup time against table size, as ratios to the smallest table of the same kind."""
-    lookups = int(LOOKUPS * min(1.0, seconds))
+    lookups = part(LOOKUPS, seconds)
     for kind, sizes in SIZES.items():
         programs = [_compile(table_source(kind, size)) for size in sizes]
         times: dict[int, list[float]] = {size: [] for size in sizes}

@@ -91,7 +91,7 @@ def _measured(what: What, seconds: float, students: int | None, say: Say) -> Ite
     if what != What.notebook:
         yield from measure_all(what.value, seconds, say)
     if what in (What.engine, What.notebook):
-        yield from saving(say)
+        yield from saving(seconds, say)
 
 
 def _table(measures: list[Measure]) -> Table:
