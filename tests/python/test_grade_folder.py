@@ -240,9 +240,8 @@ def test_a_cluster_that_does_not_answer_is_one_sentence(course, monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     for address in ("tcp://127.0.0.1:1", "nonsense://x", ""):
         with pytest.raises(GradingError, match="no Dask scheduler answers at"):
-            folder.grade(
-                course, [], Task(LAB, Wanted(("bier/bier.p4",)), 1), workers=1, dask=address
-            )
+            task = Task(LAB, Wanted(("bier/bier.p4",)), 1)
+            folder.grade(course, [], task, folder.Hands(1), dask=address)
 
 
 def test_a_module_that_a_student_handed_in_is_not_imported(tmp_path, monkeypatch, solution):

@@ -19,6 +19,7 @@ from cli_runner import p4lab
 from p4lab.grading import apart, attempts, found, frames, proving
 from p4lab.grading.attempts import Attempt, attempt, charged, sampled
 from p4lab.grading.course import Course, load
+from p4lab.grading.folder import Hands
 from p4lab.grading.found import Found
 from p4lab.grading.judge import judge, work_of
 from p4lab.grading.mutants import answers
@@ -198,7 +199,8 @@ def test_what_is_found_in_one_is_tried_on_all(course, right, ttl):
         proving.program_of({FILE: right}): Attempt(Proof("proven", "bounds")),
     }
     task = Task(LAB, Wanted((FILE,)), SEED, prove=1.0)
-    proven = proving.prove(rows, task, known, workers=1)
+    with Hands(1) as hands:
+        proven = proving.prove(rows, task, known, hands)
     proofs = {row.verdict.student: row.verdict.proof for row in proven.rows}
     assert proofs["ann"] == proofs["bob"] == Proof("refuted", "forward-ttl")
     assert proofs["cat"] == Proof("proven", "bounds")
@@ -393,6 +395,7 @@ def test_a_large_class_shares_its_time(course, right, monkeypatch):
     monkeypatch.setattr(proving.Hand, "prove", told)
     row = graded(course, "ann", right)
     rows = [replace(row, files={FILE: f"{right}\n#define N {number}"}) for number in range(40)]
-    proving.prove(rows, Task(LAB, Wanted((FILE,)), SEED, prove=10.0), {}, workers=2, most=100.0)
-    proving.prove(rows[:5], Task(LAB, Wanted((FILE,)), SEED, prove=10.0), {}, workers=2, most=100.0)
+    task = Task(LAB, Wanted((FILE,)), SEED, prove=10.0)
+    proving.prove(rows, task, {}, Hands(2), most=100.0)
+    proving.prove(rows[:5], task, {}, Hands(2), most=100.0)
     assert given == [2.5] * 40 + [10.0] * 5

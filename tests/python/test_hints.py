@@ -17,7 +17,7 @@ from p4lab.course.labs import names
 from p4lab.course.material import start
 from p4lab.grading import asked
 from p4lab.grading.course import load
-from p4lab.grading.folder import Entry, grade
+from p4lab.grading.folder import Entry, Hands, grade
 from p4lab.grading.hints import GENERAL, Hint
 from p4lab.grading.known import wanted
 from p4lab.grading.record import Story
@@ -134,7 +134,8 @@ def test_a_grader_counts_them_where_the_lab_asks(mine: Path, tmp_path: Path) -> 
     task = Task("01-bier", wanted(course), None)
 
     def records(counted: bool) -> list[dict[str, object]]:
-        rows = grade(replace(course, counts_hints=counted), entries, task, workers=1)
+        with Hands(1) as hands:
+            rows = grade(replace(course, counts_hints=counted), entries, task, hands)
         files = layout.files("01-bier", Heading("", {}, ""), rows, formats=(), reveal="never",
                              beside=layout.Beside())  # fmt: skip
         if counted:

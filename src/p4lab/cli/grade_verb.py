@@ -91,7 +91,11 @@ One = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", metavar="N", min=1, max=256, help="Processes; default: one per core."
+        "--workers",
+        metavar="N",
+        min=1,
+        max=256,
+        help="Processes; default: one per core, fewer for a small class.",
     ),
 ]
 Dask = Annotated[
@@ -178,7 +182,7 @@ def grade(
         how = classes.How(
             seed if seed is not None else secret_seed(secret),
             Limits(cpu_seconds=seconds),
-            workers or _cores(),
+            workers,
             dask,
             [one.value for one in formats or []],
             reveal,
@@ -222,13 +226,6 @@ def secret_seed(path: Path) -> int:
     if others_may_read(path):
         typer.echo(f"p4lab: {path} can be read by others; run: chmod 600 {path}", err=True)
     return seed
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on macOS
-        return os.cpu_count() or 1
 
 
 @contextmanager

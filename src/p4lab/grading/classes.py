@@ -47,13 +47,14 @@ class Inbox:
 
 @dataclass(frozen=True)
 class How:
-    """How it is graded: the seed of hidden cases, limits, processes on this machine or the address
-    of a Dask cluster; which files are written beside the reports, and whether they tell hidden
-    cases."""
+    """How it is graded: the seed of hidden cases, limits, worker processes on this machine or the
+    address of a Dask cluster; which files are written beside the reports, and whether they tell
+    hidden cases."""
 
     seed: int
     limits: Limits = field(default_factory=Limits)
-    workers: int = 1
+    workers: int | None = None
+    """None: one for each core, fewer for a small class"""
     dask: str | None = None
     formats: Sequence[str] = ()
     reveal: bool = False
@@ -106,7 +107,10 @@ def grade(
     people = roster.read(inbox.roster) if inbox.roster else None
     task = Task(course.name, known.wanted(course), how.seed, how.limits, how.prove)
     besides = [out, *leave_out, *filter(None, (inbox.roster, inbox.rules))]
-    with tempfile.TemporaryDirectory(prefix="p4lab-class-") as scratch:
+    with (
+        tempfile.TemporaryDirectory(prefix="p4lab-class-") as scratch,
+        folder.Hands(how.workers or folder.cores()) as hands,
+    ):
         if inbox.one:
             found = handins.attempts(inbox.folders)
         else:
@@ -118,7 +122,8 @@ def grade(
                 course,
                 found,
                 task,
-                workers=how.workers,
+                hands,
+                most=how.workers or folder.enough(len(found)),
                 dask=how.dask,
                 journal=kept,
                 done=done,
@@ -130,7 +135,7 @@ def grade(
                     graded,
                     task,
                     proving.from_json(key, results.text(out, proving.PROOFS)),
-                    workers=how.workers,
+                    hands,
                     dask=how.dask,
                     journal=kept,
                     most=how.prove_all,
@@ -139,7 +144,7 @@ def grade(
                 )
                 graded, extra = proven.rows, proving.files(key, proven)
             settled = standing.settle(course, found, graded, decided, people)
-            earlier = _earlier(inbox.cohorts, Path(scratch) / "earlier", task, how.workers)
+            earlier = _earlier(inbox.cohorts, Path(scratch) / "earlier", task, hands)
             alike = _alike(course, settled, earlier)
             changed = changes(results.earlier(out), [row.verdict for row in settled.rows])
             beside = Beside(
@@ -192,7 +197,9 @@ def _alike(course: Course, settled: Class, earlier: Mapping[str, Files]) -> list
     return groups(course, _handed_in(settled), others)
 
 
-def _earlier(cohorts: Sequence[Path], scratch: Path, task: Task, workers: int) -> dict[str, Files]:
+def _earlier(
+    cohorts: Sequence[Path], scratch: Path, task: Task, hands: folder.Hands
+) -> dict[str, Files]:
     """What earlier classes handed in, by the names of their folders. Raises GradingError."""
     found: dict[str, Files] = {}
     for number, place in enumerate(cohorts):
@@ -200,7 +207,7 @@ def _earlier(cohorts: Sequence[Path], scratch: Path, task: Task, workers: int) -
         if label in found:
             raise GradingError(f"{place}: two earlier classes are called {label}; rename one.")
         there = handins.entries([place], scratch / str(number))
-        read = folder.read_all(there, task, workers)
+        read = folder.read_all(there, task, hands)
         found[label] = {
             entry.student: submission.files
             for entry, submission in zip(there, read, strict=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from queue import SimpleQueue
+from queue import LifoQueue
 from typing import Any, TypeVar
 
 from p4lab.grading.apart import Judged
@@ -22,31 +23,37 @@ from p4lab.spread import cluster as there
 from p4lab.spread.cluster import collect
 
 Result = TypeVar("Result")
+Submit = Callable[..., "Future[Any]"]
+"""Has a function run with a worker as its first argument"""
+
+FEW = 5
+"""Getting a worker ready takes about as long as judging so many submissions"""
 
 
 def grade(
     course: Course,
     found: Sequence[Entry],
     task: Task,
+    hands: Hands,
     *,
-    workers: int,
+    most: int | None = None,
     dask: str | None = None,
     journal: Journal | None = None,
     done: Callable[[Entry], None] = lambda _: None,
 ) -> list[Graded]:
-    """A verdict for every entry, in the order of the entries, by so many processes at once on this
-    machine, or by the Dask cluster at an address. What the journal knows is not judged again, and
-    it gets every verdict as it comes. `done` hears each entry once it has a verdict.
+    """A verdict for every entry, in the order of the entries, by workers on this machine, `most` of
+    them at once, or by the Dask cluster at an address. What the journal knows is not judged again,
+    and it gets every verdict as it comes. `done` hears each entry once it has a verdict.
 
     Submissions are always read on this machine. Raises GradingError.
     """
     heard = _Heard(journal, done)
-    with hands(workers) as pool:
+    with hands.at_work(most) as submit:
         if dask is None:
-            futures = {pool(_grade_one, entry, task, journal): entry for entry in found}
+            futures = {submit(_grade_one, entry, task, journal): entry for entry in found}
             both = collect(futures, heard)
             return [_graded(course, entry, *both[entry]) for entry in found]
-        futures = {pool(Hand.read, entry.source, task): entry for entry in found}
+        futures = {submit(Hand.read, entry.source, task): entry for entry in found}
         read = collect(futures, lambda *_: None)
     judged: dict[Entry, Judged | None] = {}
     with cluster(dask) as elsewhere:
@@ -67,10 +74,10 @@ def grade(
     return [_graded(course, entry, read[entry], judged[entry]) for entry in found]
 
 
-def read_all(found: Sequence[Entry], task: Task, workers: int) -> list[Submission]:
+def read_all(found: Sequence[Entry], task: Task, hands: Hands) -> list[Submission]:
     """What the entries hold, in their order, without a verdict."""
-    with hands(workers) as pool:
-        futures = {pool(Hand.read, entry.source, task): entry for entry in found}
+    with hands.at_work() as submit:
+        futures = {submit(Hand.read, entry.source, task): entry for entry in found}
         read = collect(futures, lambda *_: None)
         return [read[entry] for entry in found]
 
@@ -114,32 +121,63 @@ def _graded(course: Course, entry: Entry, submission: Submission, judged: Judged
     return Graded(judged.verdict, notes, judged.detail, submission.files, asked)
 
 
-@contextmanager
-def hands(count: int) -> Iterator[Callable[..., Future[Any]]]:
-    """So many workers, and a way to have a function run with one of them as its first argument."""
-    free: SimpleQueue[Hand] = SimpleQueue()
-    hands = [Hand() for _ in range(count)]
-    for hand in hands:
-        free.put(hand)
+class Hands:
+    """So many workers, for all that is done with a class. One that is ready goes before one that
+    would have to be started."""
 
-    def run(work: Callable[..., Any], *arguments: object) -> Any:
-        hand = free.get()
+    def __init__(self, count: int) -> None:
+        self._hands = [Hand() for _ in range(count)]
+        self._free: LifoQueue[Hand] = LifoQueue()
+        for hand in self._hands:
+            self._free.put(hand)
+
+    def __enter__(self) -> Hands:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    @contextmanager
+    def at_work(self, most: int | None = None) -> Iterator[Submit]:
+        """A way to have work done, by `most` of them at once."""
+
+        def run(work: Callable[..., Any], *arguments: object) -> Any:
+            hand = self._free.get()
+            try:
+                return work(hand, *arguments)
+            finally:
+                self._free.put(hand)
+
+        def submit(work: Callable[..., Any], *arguments: object) -> Future[Any]:
+            return pool.submit(run, work, *arguments)
+
+        count = len(self._hands)
+        pool = ThreadPoolExecutor(count if most is None else max(1, min(most, count)))
         try:
-            return work(hand, *arguments)
+            yield submit
+        except BaseException:
+            # After an error or Ctrl-C nobody wants what is still being judged.
+            self._stop()
+            raise
         finally:
-            free.put(hand)
+            pool.shutdown(cancel_futures=True)
 
-    def submit(work: Callable[..., Any], *arguments: object) -> Future[Any]:
-        return pool.submit(run, work, *arguments)
-
-    pool = ThreadPoolExecutor(count)
-    try:
-        yield submit
-    finally:
-        # After an error or Ctrl-C nobody wants what is still being judged.
-        for hand in hands:
+    def _stop(self) -> None:
+        for hand in self._hands:
             hand.stop()
-        pool.shutdown(cancel_futures=True)
+
+
+def enough(count: int) -> int:
+    """How many workers so many submissions are worth: one for each core, in a small class fewer."""
+    return max(1, min(cores(), -(-count // FEW)))
+
+
+def cores() -> int:
+    """Of this machine, as far as this process may use them."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS
+        return os.cpu_count() or 1
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from p4lab.grading.attempts import FAILS, MISSING, Attempt, in_order, sampled, with_attempt
-from p4lab.grading.folder import cluster, hands
+from p4lab.grading.folder import Hands, cluster, enough
 from p4lab.grading.found import Found, as_toml
 from p4lab.grading.journal import Journal
 from p4lab.grading.workers import Hand, Task, charge_here, prove_here
@@ -64,8 +64,8 @@ def prove(
     rows: Sequence[Graded],
     task: Task,
     known: Attempts,
+    hands: Hands,
     *,
-    workers: int,
     dask: str | None = None,
     journal: Journal | None = None,
     most: float | None = None,
@@ -93,14 +93,14 @@ def prove(
             journal.keep_attempt(program, attempt)
         done(program)
 
-    with _asking(min(workers, max(len(missing), 1)), dask) as ask:
+    with _asking(hands, len(missing), dask) as ask:
         collect({ask("prove", files, task): name for name, files in missing.items()}, hear)
     cases = in_order([one.found for one in attempts.values() if one.found is not None])
     tried = [_attempt(row, attempts) for row in rows]
     verdicts = {place: row.verdict for place, row in enumerate(rows)}
     judged = [place for place, row in enumerate(rows) if not row.verdict.trouble]
     if cases:
-        with _asking(workers, dask) as ask:
+        with _asking(hands, enough(len(judged)), dask) as ask:
             waiting = {}
             for place in judged:
                 own = _own_first(cases, tried[place])
@@ -128,10 +128,10 @@ def _attempt(row: Graded, attempts: Attempts) -> Attempt:
 
 
 @contextmanager
-def _asking(workers: int, dask: str | None) -> Iterator[Callable[..., Future[Any]]]:
-    """A way to have something proven or charged, here or on a cluster."""
+def _asking(hands: Hands, most: int, dask: str | None) -> Iterator[Callable[..., Future[Any]]]:
+    """A way to have something proven or charged, here by so many at once, or on a cluster."""
     if dask is None:
-        with hands(workers) as pool:
+        with hands.at_work(most) as pool:
             here: dict[str, Callable[..., Any]] = {"prove": Hand.prove, "charge": Hand.charge}
             yield lambda what, *arguments: pool(here[what], *arguments)
     else:
