@@ -295,7 +295,8 @@ def provision_steps(env: dict[str, str]) -> tuple[bool, Tally]:
             os.chown(scratch, user["user"], user["group"])
         wheelhouse, user_data = f"{scratch}/wheelhouse", f"{scratch}/user-data"
         packed = run("wheelhouse", [str(ROOT / "provision/wheelhouse"), wheelhouse], env, **user)
-        printed = run("cloud-init", [str(ROOT / "provision/cloud-init")], env)
+        quickly = {**env, "XZ_OPT": "-0"}
+        printed = run("cloud-init", [str(ROOT / "provision/cloud-init")], quickly)
         if not (packed.ok and printed.ok):
             return False, Tally(failed=1)
         Path(user_data).write_text(printed.log)

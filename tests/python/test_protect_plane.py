@@ -400,8 +400,9 @@ def test_packets_of_no_connection_are_not_answered() -> None:
 def test_a_router_answers_a_hundred_times_a_second_at_most() -> None:
     """Whoever sends it long packets cannot make it talk."""
     plane, _ = watched(PROTECT, [GOLD])
+    packet = PacketIn(1, bytes(v4()))
     for number in range(10_000):  # 2 s
-        plane.packet_in(number * MS // 5, "r1", PacketIn(1, bytes(v4())))
+        plane.packet_in(number * MS // 5, "r1", packet)
     assert 200 <= plane.answered <= 212
     assert plane.ignored[planes.LIMITED] == 10_000 - plane.answered
 
