@@ -14,7 +14,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -45,16 +45,22 @@ def _built_in() -> dict[str, str]:
     return {module.name.replace("_", "-"): f"{GROUP}.{module.name}" for module in found}
 
 
+@cache
+def _points(_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """The systems of installed packages. To look through all packages takes a while."""
+    return tuple(entry_points(group=GROUP))
+
+
 def names() -> list[str]:
     """All systems that can be found, in order of their names."""
-    return sorted({*_built_in(), *(point.name for point in entry_points(group=GROUP)), *_folders})
+    return sorted({*_built_in(), *(point.name for point in _points(tuple(sys.path))), *_folders})
 
 
 @cache
 def _installed(name: str) -> System | None:
     if name in _built_in():
         return _of_module(importlib.import_module(_built_in()[name]), name)
-    for point in entry_points(group=GROUP):
+    for point in _points(tuple(sys.path)):
         if point.name == name:
             system: System = point.load()()
             return system

@@ -6,6 +6,7 @@ import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -294,13 +295,19 @@ def _stream(
 Table = TypeVar("Table", bound=BaseModel)
 
 
+@lru_cache(maxsize=16)
+def _parsed(text: str) -> dict[str, Any]:
+    """A lab.toml, which several models are made from, and which many ask for again."""
+    return tomllib.loads(text)
+
+
 def read_lab(lab: str, model: type[Table]) -> Table:
     """What `model` describes of a lab.toml. Raises LabError with the line of what is not sound."""
     file = home(lab).labs / lab / "lab.toml"
     shown = f"labs/{lab}/lab.toml"
     text = file.read_text(encoding="utf-8")
     try:
-        return model.model_validate(tomllib.loads(text))
+        return model.model_validate(_parsed(text))
     except tomllib.TOMLDecodeError as error:
         raise LabError(f"{shown}: {error}") from error
     except ValidationError as error:

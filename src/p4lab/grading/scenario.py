@@ -471,6 +471,9 @@ def _completed(
     return complete
 
 
+_UNTOLD = (*frames.COMPUTED, 0)
+
+
 def in_words(packet: Mapping[str, Any], known: frames.Headers) -> str:
     """The packet in a line: of every header what is not 0 and not computed."""
     parts = []
@@ -481,7 +484,7 @@ def in_words(packet: Mapping[str, Any], known: frames.Headers) -> str:
         told = []
         for item, width in known.layout.get(name, {}).items():
             written = fields.get(item, 0)
-            if written in (*frames.COMPUTED, 0):
+            if written in _UNTOLD:
                 continue
             value = known.said(f"{name}.{item}", frames.number(written, width))
             told.append(f"{item}={value}")
