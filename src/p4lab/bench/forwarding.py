@@ -20,6 +20,7 @@ from p4lab.bench.programs import Subject
 VETH = "between veth pairs, flooded"
 OVERLOAD = "the same load that it can carry, and a flood"
 BMV2 = "the same IPv4 router on bmv2"
+# In less than a second fewer
 ROUNDS = 5
 BMV2_ROUNDS = 3
 # Packets per second offered to bmv2 and to us; None is a flood.
@@ -43,7 +44,7 @@ def forwarding(seconds: float, say: Say) -> Iterator[Measure]:
         "IPv4 router by plain sockets": lambda: ours(router, window, backend="socket"),
     }
     try:
-        runs = take_turns(contestants, ROUNDS, say)
+        runs = take_turns(contestants, measure.part(ROUNDS, seconds), say)
     except OSError as error:
         yield measure.missing(VETH, "IPv4 router", PER_SECOND, refusal(error))
         return
@@ -57,7 +58,8 @@ def forwarding(seconds: float, say: Say) -> Iterator[Measure]:
     for name, least in (("IPv4 router", 0.6), ("BIER, BSL 64, 1 next hop", None)):
         ratio = measure.ratios(rates[name], rates["nothing"])
         yield measure.of(VETH, f"{name} / nothing", "", ratio, least)
-    yield from overload(router, measure.of("", "", "", rates["IPv4 router"]), window, say)
+    carried = measure.of("", "", "", rates["IPv4 router"])
+    yield from overload(router, carried, window, measure.part(ROUNDS, seconds), say)
 
 
 def on_tna(seconds: float, say: Say) -> Iterator[Measure]:
@@ -70,7 +72,7 @@ def on_tna(seconds: float, say: Say) -> Iterator[Measure]:
         contestants[f"{own.name}, native"] = partial(ours, own, window, engine=None)
         contestants[f"{own.name}, interpreted"] = partial(ours, own, window)
     try:
-        runs = take_turns(contestants, ROUNDS, say)
+        runs = take_turns(contestants, measure.part(ROUNDS, seconds), say)
     except OSError as error:
         yield measure.missing(VETH, subjects[0].name, PER_SECOND, refusal(error), TNA_GOAL)
         return
@@ -84,14 +86,16 @@ def on_tna(seconds: float, say: Say) -> Iterator[Measure]:
         yield measure.of(VETH, f"{name} / nothing", "", measure.ratios(values, nothing))
 
 
-def overload(subject: Subject, flooded: Measure, window: float, say: Say) -> Iterator[Measure]:
+def overload(
+    subject: Subject, flooded: Measure, window: float, rounds: int, say: Say
+) -> Iterator[Measure]:
     """Whether it does more when it is asked for less."""
     carried = flooded.value or 1.0
     contestants: dict[str, Run] = {
         "offered what it carries": lambda: ours(subject, window, rate=carried),
         "flooded": lambda: ours(subject, window),
     }
-    runs = take_turns(contestants, ROUNDS, say)
+    runs = take_turns(contestants, rounds, say)
     rates = {name: [rate(run) for run in found] for name, found in runs.items()}
     for name, values in rates.items():
         yield measure.of(OVERLOAD, f"{subject.name}, {name}", PER_SECOND, values)
@@ -115,7 +119,7 @@ def side_by_side(seconds: float, say: Say) -> Iterator[Measure]:
                 _engine.bench_forwarder, router.frame, window, rate=load, command=found.command()
             )
         try:
-            runs = take_turns(contestants, BMV2_ROUNDS, say)
+            runs = take_turns(contestants, measure.part(BMV2_ROUNDS, seconds), say)
         except OSError as error:
             yield measure.missing(BMV2, goal_name, "", refusal(error), 5)
             return
