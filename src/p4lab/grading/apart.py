@@ -14,7 +14,7 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from p4lab.grading import sandbox, submission
+from p4lab.grading import attempts, sandbox, submission
 from p4lab.grading.attempts import Attempt, attempt, charged, examined, sampled
 from p4lab.grading.course import Course
 from p4lab.grading.film.record import Film
@@ -122,6 +122,8 @@ def prove_apart(
         found = attempt(course, files, seconds).to_json()
         return json.dumps({**found, "told": tidied(found["told"])}).encode()
 
+    if course.is_p4:
+        attempts.prepare()
     try:
         data = sandbox.run(work, _room(limits, seconds), waiting)
         return Attempt.from_json(json.loads(data))
