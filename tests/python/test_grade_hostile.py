@@ -85,6 +85,12 @@ def test_each_gets_a_clear_verdict(corpus, course):
     assert not wrong
 
 
+def patience(row) -> Limits:
+    """How long to look at a submission again: at one that has run into a limit before, no longer
+    than it takes to run into one again."""
+    return Limits(cpu_seconds=1 if LIMIT.search(row["trouble"]) else 2)
+
+
 def public(row) -> list[tuple[str, str]]:
     """What a student is told of each check without the hidden cases."""
     return [
@@ -96,10 +102,10 @@ def each_once(work):
     """The same work, done once for files that are alike: many differ only in how they come."""
     done = {}
 
-    def once(files):
+    def once(files, limits):
         key = tuple(sorted(files.items()))
         if key not in done:
-            done[key] = work(files)
+            done[key] = work(files, limits)
         return done[key]
 
     return once
@@ -109,20 +115,20 @@ def test_a_students_own_check_says_the_same(corpus, course):
     """Without this a file that is harmless in class could stop or fool whoever looks at it at home,
     or score otherwise there."""
     folder, hostile, rows, _ = corpus
-    limits = Limits(cpu_seconds=2)
-    course = replace(course, seconds=2)  # ten run into the lab's own limit
+    course = replace(course, seconds=1)  # a dozen run into the lab's own limit
     asked = wanted(course)
     course.prepare(None)
 
     @each_once
-    def judged(files):
+    def judged(files, limits):
         return judge_apart(course, "", files, None, limits).verdict
 
     wrong = []
     for one in hostile:
         row = rows[one.student]
+        limits = patience(row)
         found = read_apart(folder / one.name, asked, limits)
-        verdict = unread(course, "", found) if found.trouble else judged(found.files)
+        verdict = unread(course, "", found) if found.trouble else judged(found.files, limits)
         if LIMIT.search(row["trouble"]) or LIMIT.search(verdict.trouble):
             # What is near a limit may be on either side of it, and hidden cases take their time.
             if FAULT.search(verdict.trouble) or verdict.trouble.count("\n"):
@@ -134,17 +140,17 @@ def test_a_students_own_check_says_the_same(corpus, course):
 
 def test_a_proof_of_any_of_them_ends_and_costs_no_right_one(corpus, course):
     """Without this `check --prove`, and the grading of what passes all cases, could be stopped."""
-    folder, hostile, _, _ = corpus
-    limits = Limits(cpu_seconds=2)
+    folder, hostile, rows, _ = corpus
     asked = wanted(course)
 
     @each_once
-    def proven(files):
-        return prove_apart(course, files, 0.5, limits) if files else sampled("nothing to read")
+    def proven(files, limits):
+        return prove_apart(course, files, 0.3, limits) if files else sampled("nothing to read")
 
     wrong = []
     for one in hostile:
-        found = proven(read_apart(folder / one.name, asked, limits).files)
+        limits = patience(rows[one.student])
+        found = proven(read_apart(folder / one.name, asked, limits).files, limits)
         stopped = found.detail or FAULT.search(found.proof.told)
         if stopped or (one.expect == "right" and found.proof.status == "refuted"):
             wrong.append((one.name, found))
