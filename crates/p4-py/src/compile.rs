@@ -64,6 +64,7 @@ impl Compilation {
 
     /// What a TNA program shows to clients of BF Runtime, as bf-p4c's `bf-rt.json`. ValueError if
     /// there is no P4Info, or if the program is for another architecture.
+    #[cfg(feature = "whole")]
     fn bfrt(&self) -> PyResult<String> {
         match &self.p4info {
             Some(Ok(info)) if info.ingress_parsers.is_empty() => Err(PyValueError::new_err(

@@ -2,12 +2,14 @@
 
 use crate::program::Program;
 use p4_arch::Switch;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "whole"))]
 use p4_arch::{tna, Image};
 use p4_ir::interp::Prepared;
 use p4_ir::native::Native;
+#[cfg(not(feature = "whole"))]
+use pyo3::exceptions::PyAttributeError;
 use pyo3::exceptions::PyValueError;
-use pyo3::PyResult;
+use pyo3::prelude::*;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
@@ -60,11 +62,11 @@ pub fn equip(switch: &mut Switch, program: &Program, engine: Engine) -> PyResult
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "whole"))]
 type WithNative = (Arc<tna::Image>, Option<Arc<dyn Native>>);
 
 /// A program for Tofino with its native code, if there is some.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "whole"))]
 pub fn of_tna(program: &Program) -> PyResult<WithNative> {
     let Image::Tna(image) = &program.image else {
         let message = "a program that joins others is one for TNA";
@@ -74,14 +76,31 @@ pub fn of_tna(program: &Program) -> PyResult<WithNative> {
     Ok((Arc::clone(image), code.as_ref().ok().cloned()))
 }
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(feature = "whole")]
 fn native(program: &Prepared) -> Result<Arc<dyn Native>, String> {
     p4_jit::compile(program)
         .map(|code| Arc::new(code) as Arc<dyn Native>)
         .map_err(|error| error.to_string())
 }
 
-#[cfg(target_family = "wasm")]
+#[cfg(not(feature = "whole"))]
 fn native(_: &Prepared) -> Result<Arc<dyn Native>, String> {
-    Err("there is no native code in a browser".to_owned())
+    Err(format!("this engine has no native code: {PART}"))
+}
+
+/// What one may do who has only a part of the engine.
+#[cfg(not(feature = "whole"))]
+const PART: &str = if cfg!(target_family = "wasm") {
+    "a page never has it"
+} else {
+    "it is the part that a first run needs; `./lab doctor` builds the rest, and a notebook's kernel \
+     has it when it is started again"
+};
+
+/// Says why a name is missing that the whole engine has.
+#[cfg(not(feature = "whole"))]
+#[pyfunction(name = "__getattr__")]
+pub fn missing(name: &str) -> PyResult<Py<PyAny>> {
+    let message = format!("this engine has no {name}: {PART}");
+    Err(PyAttributeError::new_err(message))
 }

@@ -3,17 +3,18 @@
 #![forbid(unsafe_code)]
 
 mod bench_tables;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "whole"))]
 mod bfrt;
 mod classes;
 mod compile;
+#[cfg(feature = "whole")]
 mod conformance;
 mod engine;
 mod explain;
 mod fabric;
 mod files;
 mod fit;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "whole"))]
 mod io;
 mod lsp;
 mod mutate;
@@ -21,11 +22,11 @@ mod net;
 mod net_tcp;
 mod net_traffic;
 mod net_values;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "whole"))]
 mod p4runtime;
 mod program;
 mod prove;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "whole"))]
 mod runtime;
 mod stf;
 mod switch;
@@ -40,20 +41,24 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use super::bench_tables::bench_table;
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "whole"))]
     #[pymodule_export]
     use super::bfrt::{bench_calls, BfrtServer, EmptyServer};
     #[pymodule_export]
     use super::compile::{compile, compile_text, Compilation};
+    #[cfg(feature = "whole")]
     #[pymodule_export]
     use super::conformance::conformance;
+    #[cfg(not(feature = "whole"))]
+    #[pymodule_export]
+    use super::engine::missing;
     #[pymodule_export]
     use super::explain::{explain, explanations, nearest_codes};
     #[pymodule_export]
     use super::fabric::{fabric_parameters, Fabric};
     #[pymodule_export]
     use super::fit::{stage_graph, stage_graph_of_text};
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "whole"))]
     #[pymodule_export]
     use super::io::{bench_forwarder, Forwarder, Inbox};
     #[pymodule_export]
@@ -62,14 +67,14 @@ mod _engine {
     use super::mutate::mutations;
     #[pymodule_export]
     use super::net::Network;
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "whole"))]
     #[pymodule_export]
     use super::p4runtime::P4RuntimeServer;
     #[pymodule_export]
     use super::program::Program;
     #[pymodule_export]
     use super::prove::{cover, follow, prove, sample};
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "whole"))]
     #[pymodule_export]
     use super::runtime::Runtime;
     #[pymodule_export]

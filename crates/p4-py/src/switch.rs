@@ -1,26 +1,24 @@
 //! A switch: by itself, and as the device that networks and interfaces carry.
 
+#[cfg(all(target_os = "linux", feature = "whole"))]
+mod served;
+
 use crate::engine::{equip, named, Engine};
 use crate::program::Program;
 use crate::tna;
 use crate::trace::lazy_arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
-#[cfg(target_os = "linux")]
-use p4_arch::tna::Image;
-use p4_arch::tna::{LoopConfig, LoopStats, Switch as TnaSwitch};
-use p4_arch::v1model::{Config, Switch as V1Switch};
+use p4_arch::tna::{LoopConfig, LoopStats};
+use p4_arch::v1model::Config;
 use p4_arch::{ArchError, Digest, Sink, Stats, Switch as AnySwitch, Trace};
-use p4_ir::native::Native;
 use p4_net::{Out, Workspace};
-use p4_runtime::{Host, Tap};
 use p4_state::{Args, EntryView, MeterConfig, State, Target, Update, UpdateError};
 use p4_time::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySequence};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Traces that a device keeps for whoever fetches them; the oldest go first.
@@ -111,36 +109,6 @@ impl Device {
         Ok(())
     }
 
-    /// Notes that a port of a TNA switch has a cable; other switches have one at all ports.
-    #[cfg(target_os = "linux")]
-    pub fn plug(&mut self, port: u16) {
-        if let Ok(switch) = self.tna("cables") {
-            switch.each(|own| own.plug(port));
-        }
-    }
-
-    /// Chooses what runs in each pipe of a TNA switch, by the names of pipelines.
-    #[cfg(target_os = "linux")]
-    pub fn place(&mut self, pipelines: &[Option<String>; 4]) -> Result<(), String> {
-        self.tna("pipes")?.place(pipelines)
-    }
-
-    /// Lets another program run in pipes of a TNA switch where none does, at the same ports.
-    #[cfg(target_os = "linux")]
-    pub fn join(
-        &mut self,
-        image: Arc<Image>,
-        code: Option<Arc<dyn Native>>,
-        pipelines: &[Option<String>; 4],
-    ) -> Result<(), String> {
-        let first = self.tna("pipes")?;
-        let mut other =
-            TnaSwitch::new(image, *first.config()).map_err(|error| error.to_string())?;
-        other.set_native(code).map_err(|error| error.to_string())?;
-        other.place(pipelines)?;
-        first.join(other)
-    }
-
     /// What a looped port with a rate has counted; `None` if the port is not looped.
     pub fn loop_stats(&mut self, port: u16) -> Result<Option<LoopStats>, String> {
         Ok(self.tna("looped ports")?.loop_stats(port))
@@ -157,19 +125,6 @@ impl Device {
     pub fn tna(&mut self, what: &str) -> Result<&mut p4_arch::tna::Switch, String> {
         let switch = self.switch.as_mut().ok_or_else(no_program)?;
         switch.tna(what).map_err(|error| error.to_string())
-    }
-
-    /// From now on frames to the CPU port `cpu` and digests go to P4Runtime's clients.
-    #[cfg(target_os = "linux")]
-    pub fn set_tap(&mut self, cpu: Option<u16>, tap: Tap) {
-        self.tap = Some((cpu, tap));
-    }
-
-    /// Whether the switch runs this very program.
-    #[cfg(target_os = "linux")]
-    pub fn runs(&self, image: &p4_arch::Image) -> bool {
-        let switch = self.switch.as_ref();
-        switch.is_some_and(|switch| std::ptr::eq(switch.program(), image.program()))
     }
 
     /// Sets how many packets an egress queue holds and how many leave it per second (0: no limit),
@@ -214,12 +169,6 @@ impl Device {
         digests
     }
 
-    /// From now on keeps digests that P4Runtime's clients get, for `take_digests`.
-    #[cfg(target_os = "linux")]
-    pub fn keep_digests(&mut self) {
-        self.kept.get_or_insert_default();
-    }
-
     /// Packets that were sent to the switch and what it sent, by its own count.
     pub fn stats(&self) -> Stats {
         let switch = self.switch.as_ref();
@@ -229,20 +178,6 @@ impl Device {
 
 fn no_program() -> String {
     "the switch has no program yet".to_string()
-}
-
-impl Host for Device {
-    fn switch(&mut self) -> Option<&mut V1Switch> {
-        match &mut self.switch {
-            Some(AnySwitch::V1Model(switch)) => Some(switch),
-            _ => None,
-        }
-    }
-
-    fn install(&mut self, switch: V1Switch) {
-        self.switch = Some(switch.into());
-        self.traces.clear();
-    }
 }
 
 impl p4_net::Device for Device {
@@ -330,7 +265,13 @@ impl Device {
     }
 }
 
-type Taps = Option<(Option<u16>, Tap)>;
+/// A control plane that hears of frames to a CPU port and of digests.
+trait Listener: Send + Sync {
+    fn packet_in(&self, frame: &[u8]);
+    fn digests(&self, digests: Vec<Digest>);
+}
+
+type Taps = Option<(Option<u16>, Box<dyn Listener>)>;
 
 /// Where frames leave: to P4Runtime's clients if they are behind the port.
 struct Exits<'a, 'b> {

@@ -314,6 +314,7 @@ pub fn match_object<'py>(py: Python<'py>, value: &Match) -> PyResult<Bound<'py, 
 }
 
 /// What an entry leads to as an object; none for an action.
+#[cfg(all(target_os = "linux", feature = "whole"))]
 pub fn target_object<'py>(py: Python<'py>, target: &Target) -> PyResult<Option<Bound<'py, PyAny>>> {
     match target {
         Target::Action(_) => Ok(None),
