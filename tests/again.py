@@ -47,8 +47,8 @@ def of_pytest(written: Path, counted: int, pytest: Iterable[str]) -> list[Failur
 
 
 def of_cargo(log: str) -> list[Failure]:
-    """The tests that failed in a run of `cargo test --no-fail-fast`; none where a program of them
-    did not get to its end, or was not built."""
+    """The tests that failed in a run of `cargo test --release --no-fail-fast`; none where a
+    program of them did not get to its end, or was not built."""
     failures: list[Failure] = []
     parts = re.split(r"^error: test failed, to rerun pass `(.+)`$", log, flags=re.MULTILINE)
     for output, flags in zip(parts[::2], parts[1::2], strict=False):
@@ -61,7 +61,16 @@ def of_cargo(log: str) -> list[Failure]:
                 output,
                 re.M | re.S,
             )
-            command = ("cargo", "test", "--locked", *flags.split(), "--", "--exact", name)
+            command = (
+                "cargo",
+                "test",
+                "--release",
+                "--locked",
+                *flags.split(),
+                "--",
+                "--exact",
+                name,
+            )
             failures.append(Failure(name, command, told[0] if told else ""))
     return failures
 

@@ -133,7 +133,11 @@ def test_rust_tests_are_tried_as_well(
     env = dict(os.environ)
     env.pop("CARGO_TARGET_DIR", None)
     monkeypatch.setattr(run, "owner", dict)
-    done = run.run("cargo test", ["cargo", "test", "--locked", "--offline", "--no-fail-fast"], env)
+    done = run.run(
+        "cargo test",
+        ["cargo", *("test", "--release", "--locked", "--offline", "--no-fail-fast")],
+        env,
+    )
     tally = run.cargo_tally(done.log)
     assert not run.try_again(tally, env)
     printed = capfd.readouterr().out
