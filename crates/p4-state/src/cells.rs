@@ -10,6 +10,7 @@ pub(crate) struct Count {
 }
 
 impl Count {
+    #[inline]
     pub fn add(&mut self, bytes: u64) {
         self.packets = self.packets.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add(bytes);
@@ -61,12 +62,11 @@ impl<T: Copy> Array<T> {
     /// A cell to write; `None` beyond the end.
     #[inline]
     pub fn get_mut(&mut self, index: u64) -> Option<&mut T> {
-        let rest = self.rest;
         let page = match self.page(index)?.checked_sub(1) {
             None => &mut self.first,
             Some(other) => self.others.get_mut(other)?,
         };
-        let page = page.get_or_insert_with(|| Box::new([rest; PAGE as usize]));
+        let page = page.get_or_insert_with(|| new_page(&self.rest));
         Some(&mut page[place(index)])
     }
 
@@ -87,6 +87,12 @@ impl<T: Copy> Array<T> {
     fn page(&self, index: u64) -> Option<usize> {
         (index < self.size).then_some((index / PAGE) as usize)
     }
+}
+
+/// Apart from the cells that are there, since it takes room on the stack.
+#[cold]
+fn new_page<T: Copy>(rest: &T) -> Box<Page<T>> {
+    Box::new([*rest; PAGE as usize])
 }
 
 #[inline]

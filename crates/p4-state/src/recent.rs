@@ -21,7 +21,7 @@ pub(crate) struct Recent {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 struct Kept {
-    /// Words of the key; 0 if nothing is kept
+    /// Words of the key, and 1; 0 if nothing is kept
     key_words: u8,
     data_words: u8,
     hit: bool,
@@ -80,9 +80,7 @@ impl Kept {
     fn is_of(&self, key: &[u64]) -> bool {
         // A comparison of slices would be a call.
         let same = |(own, key): (&u64, &u64)| own == key;
-        usize::from(self.key_words) == key.len()
-            && !key.is_empty()
-            && self.key.iter().zip(key).all(same)
+        usize::from(self.key_words) == key.len() + 1 && self.key.iter().zip(key).all(same)
     }
 
     #[inline]
@@ -99,7 +97,7 @@ impl Kept {
         let Plain { hit, action, data } = *answer;
         self.key[..key.len()].copy_from_slice(key);
         self.data[..data.len()].copy_from_slice(data);
-        (self.key_words, self.data_words) = (key.len() as u8, data.len() as u8);
+        (self.key_words, self.data_words) = (key.len() as u8 + 1, data.len() as u8);
         (self.hit, self.action) = (hit, action);
     }
 }

@@ -208,10 +208,17 @@ impl State {
     #[inline]
     pub fn lookup_plain(&mut self, id: TableId, key: &[u64]) -> Option<Plain<'_>> {
         self.used.tables |= 1 << (id % u64::BITS);
-        let recent = self.recent.get_mut(id as usize)?;
-        if let Some(which) = recent.of(key) {
-            return Some(recent.answer(which));
+        let which = self.recent.get(id as usize)?.of(key);
+        match which {
+            Some(which) => Some(self.recent[id as usize].answer(which)),
+            None => self.look_up_anew(id, key),
         }
+    }
+
+    /// The same without a look at what was found last. Apart, so that this look can be part of its caller.
+    #[inline(never)]
+    fn look_up_anew(&mut self, id: TableId, key: &[u64]) -> Option<Plain<'_>> {
+        let recent = self.recent.get_mut(id as usize)?;
         let table = self.tables.get_mut(id as usize)?;
         table.answers.as_ref()?;
         let answer = match table.find(key) {
@@ -338,6 +345,7 @@ impl State {
     }
 
     /// Counts a packet; `false` if there is no such cell.
+    #[inline]
     pub fn count(&mut self, counter: InstanceId, index: u64, bytes: u64) -> bool {
         let Some(Cells::Counters(cells)) = self.cells.get_mut(counter as usize) else {
             return false;

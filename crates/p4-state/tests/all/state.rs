@@ -483,3 +483,23 @@ fn entries_are_masked_where_bmv2_masks_them() {
     let mut hits = |key| state.lookup(0, &[key], 0, 0, |_, _, _| None).hit;
     assert!(hits(0x0120) && !hits(0x3123) && !hits(0x0130));
 }
+
+// If this fails, a table without keys goes on with the action that it had before a control plane changed it.
+#[test]
+fn a_table_without_keys_does_what_it_was_told_last() {
+    let mut state = state(program(&[], vec![]));
+    for number in [3, 4] {
+        let Target::Action(action) = set(number) else {
+            panic!("an action");
+        };
+        let told = Update::SetDefault {
+            table: "t".into(),
+            action: Some(action),
+        };
+        state.write(&[told]).expect("a default");
+        for _ in 0..2 {
+            let found = state.lookup_plain(0, &[]).expect("nobody need know");
+            assert_eq!((found.hit, found.data[0]), (false, number.into()));
+        }
+    }
+}
