@@ -70,7 +70,7 @@ pub struct Fired {
 /// How a packet is where others go on from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fork {
-    /// Where code goes on, see [`Start`]; 0 if no path does.
+    /// Where code goes on, see [`Paths::run`]; 0 if no path does.
     pub number: usize,
     /// Bits that are consumed, and bytes by which the length has been changed
     pub cursor: usize,
@@ -112,13 +112,23 @@ impl Fork {
     }
 }
 
-/// Where a packet begins.
-#[derive(Clone, Copy, Debug)]
-pub struct Start<'a> {
-    /// At the beginning of the segment if it is 0, or at the [`Fork`] of this number
-    pub fork: usize,
+/// What a path gets and gives.
+#[derive(Debug, Default)]
+pub struct Buffers {
     /// The words that the segment asks for; those kept at a fork come last.
-    pub given: &'a [u64],
+    pub given: Vec<u64>,
+    pub told: Vec<u64>,
+    pub output: Vec<u8>,
+}
+
+/// How a packet came through. Small enough to be handed back in registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Walked {
+    /// Which of the ends it came to
+    pub end: u32,
+    /// How many bytes of the output are the packet as it left, payload included; 0 if its path ends before
+    /// the last block
+    pub length: u32,
 }
 
 /// How a path ends.
@@ -137,20 +147,18 @@ pub trait Paths: Debug + Send + Sync {
     /// How the paths end. Some may have the same end.
     fn ends(&self) -> Vec<&End>;
 
-    /// Takes a packet along one of the paths: which of the ends it came to, and how many bytes of `output` are the packet
-    /// as it left, payload included (0 if its path ends before the last block); `told` is what it tells.
-    /// `None` if it would take another way: then `output` and `told` mean nothing, and the host has to take
-    /// back what lookups and calls that are [`Inline::Undoable`] have changed. No other effects than these
-    /// happen during the run. The frame of `machine` is lent for calls.
+    /// Takes a packet along one of the paths, from the beginning of the segment if `fork` is 0, or from the
+    /// [`Fork`] of this number. `None` if it would take another way: then what is told and put out means
+    /// nothing, and the host has to take back what lookups and calls that are [`Inline::Undoable`] have
+    /// changed. No other effects than these happen during the run. The frame of `machine` is lent for calls.
     fn run(
         &self,
         packet: &[u8],
-        start: Start<'_>,
-        output: &mut Vec<u8>,
-        told: &mut Vec<u64>,
+        fork: usize,
+        buffers: &mut Buffers,
         machine: &mut Machine,
         host: &mut dyn NativeHost,
-    ) -> Option<(usize, usize)>;
+    ) -> Option<Walked>;
 }
 
 /// Steps that are recorded of a packet in one block; what takes more is not a path.

@@ -24,7 +24,7 @@ use cranelift_module::Module;
 use p4_ir::glue::Segment;
 use p4_ir::interp::{Machine, Prepared};
 use p4_ir::native::{Inline, NativeHost};
-use p4_ir::paths::{End, Path, Paths, Start};
+use p4_ir::paths::{Buffers, End, Path, Paths, Walked};
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
@@ -158,12 +158,16 @@ impl Paths for Compiled {
     fn run(
         &self,
         packet: &[u8],
-        Start { fork, given }: Start<'_>,
-        output: &mut Vec<u8>,
-        told: &mut Vec<u64>,
+        fork: usize,
+        buffers: &mut Buffers,
         machine: &mut Machine,
         host: &mut dyn NativeHost,
-    ) -> Option<(usize, usize)> {
+    ) -> Option<Walked> {
+        let Buffers {
+            given,
+            told,
+            output,
+        } = buffers;
         let asked = *self.given.get(fork)?;
         if given.len() < asked || machine.frame.len() != self.frame {
             return None;
@@ -195,13 +199,14 @@ impl Paths for Compiled {
         }
         let index = usize::try_from(ended.status).ok()?.checked_sub(1)?;
         let leaf = self.leaves.get(index)?;
-        let Some(payload) = leaf.payload else {
-            return Some((index, 0));
-        };
-        let payload = packet.get(payload..)?;
-        let length = leaf.head + payload.len();
-        output.get_mut(leaf.head..length)?.copy_from_slice(payload);
-        Some((index, length))
+        let mut length = 0;
+        if let Some(payload) = leaf.payload {
+            let payload = packet.get(payload..)?;
+            length = leaf.head + payload.len();
+            output.get_mut(leaf.head..length)?.copy_from_slice(payload);
+        }
+        let (end, length) = (index as u32, length as u32);
+        Some(Walked { end, length })
     }
 }
 

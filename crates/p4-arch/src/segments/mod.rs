@@ -14,7 +14,7 @@ mod requests;
 mod stage;
 
 pub(crate) use carrier::{length, Between, Carrier, Travel};
-pub(crate) use paths::{change_cells, known, Buffers, Code, FastPaths, Known, Learner, Walked};
+pub(crate) use paths::{asked, change_cells, known, Code, FastPaths, Known, Learner};
 pub(crate) use recording::{Recorded, Recording};
 pub(crate) use requests::{Asked, Requests};
 pub(crate) use stage::{is, not, set, tell, when, Stage};

@@ -6,10 +6,10 @@
 
 use super::Asked;
 use p4_ir::glue::Segment;
-use p4_ir::interp::{Machine, Prepared};
+use p4_ir::interp::Prepared;
 use p4_ir::ir::Op;
-use p4_ir::native::{Inline, Native, NativeHost};
-use p4_ir::paths::{End, Path, Paths, Request, Start, Step};
+use p4_ir::native::{Inline, Native};
+use p4_ir::paths::{Buffers, End, Path, Paths, Request, Step};
 use std::sync::Arc;
 
 /// Packets without a path before one is recorded for the first time
@@ -78,55 +78,18 @@ pub(crate) struct FastPaths<E> {
     pub due: bool,
 }
 
-/// A path's end, and how long the packet is there.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Walked {
-    pub end: usize,
-    pub length: usize,
-}
-
-/// What a path gets and gives.
-#[derive(Debug, Default)]
-pub(crate) struct Buffers {
-    pub given: Vec<u64>,
-    pub told: Vec<u64>,
-    pub output: Vec<u8>,
-}
-
-impl Buffers {
-    /// A request and the fields of its list.
-    #[inline]
-    pub fn asked(&self, request: Option<Request>) -> (Asked, &[u64]) {
-        let Some(request) = request else {
-            return Default::default();
-        };
-        let word = self.told.get(request.words).copied();
-        let asked = Asked {
-            word: word.unwrap_or_default(),
-            list: request.list.map(|list| list as u32),
-        };
-        (asked, &self.told[request.kept.0..][..request.kept.1])
-    }
-
-    /// Runs the code of paths from a fork on; `None` if the packet takes none.
-    #[inline]
-    pub fn run<E>(
-        &mut self,
-        code: &Code<E>,
-        fork: usize,
-        data: &[u8],
-        machine: &mut Machine,
-        host: &mut dyn NativeHost,
-    ) -> Option<Walked> {
-        let Buffers {
-            given,
-            told,
-            output,
-        } = self;
-        let start = Start { fork, given };
-        let (end, length) = code.paths.run(data, start, output, told, machine, host)?;
-        Some(Walked { end, length })
-    }
+/// A request of a packet's at the end of its path, and the fields of its list.
+#[inline]
+pub(crate) fn asked(buffers: &Buffers, request: Option<Request>) -> (Asked, &[u64]) {
+    let Some(request) = request else {
+        return Default::default();
+    };
+    let word = buffers.told.get(request.words).copied();
+    let asked = Asked {
+        word: word.unwrap_or_default(),
+        list: request.list.map(|list| list as u32),
+    };
+    (asked, &buffers.told[request.kept.0..][..request.kept.1])
 }
 
 impl<E> FastPaths<E> {

@@ -8,13 +8,13 @@ use super::events::{At, Core, Passing};
 use super::image::Image;
 use super::stages::{given, Event};
 use super::switch::Switch;
-use crate::segments::{known, Architecture, Buffers, FastPaths, Learner, Recorded, Recording};
+use crate::segments::{known, Architecture, FastPaths, Learner, Recorded, Recording};
 use crate::tree::{Follow, Kind, Nothing};
 use crate::Sink;
 use p4_ir::glue::Segment;
 use p4_ir::interp::Prepared;
 use p4_ir::native::Native;
-use p4_ir::paths::{End, Request};
+use p4_ir::paths::{Buffers, End, Request};
 use p4_ir::trace::NoTrace;
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl Switch {
             buffers.given[given::NOW] = self.core.now.picos() / 1000;
             let mut host = self.core.open(segment).host;
             let machine = &mut self.carrier.machine;
-            let walked = buffers.run(code, 0, &self.bytes, machine, &mut host);
+            let walked = code.paths.run(&self.bytes, 0, buffers, machine, &mut host);
             if code.changes_cells {
                 self.core.externs.decide(walked.is_some());
             }
@@ -97,9 +97,10 @@ impl Switch {
                     packet,
                     told: &buffers.told,
                     bytes: &self.bytes[packet.front..],
-                    output: &buffers.output[..walked.length],
+                    output: &buffers.output[..walked.length as usize],
                 };
-                self.core.finish(&code.endings[walked.end], &at, out);
+                self.core
+                    .finish(&code.endings[walked.end as usize], &at, out);
                 self.on_paths += 1;
                 return true;
             }

@@ -11,16 +11,14 @@ use super::image::Image;
 use super::queue::{Again, Instance};
 use super::stages::{given, Event, Stages};
 use super::switch::Switch;
-use crate::segments::{
-    known, Architecture, Buffers, Code, FastPaths, Known, Learner, Recording, Walked,
-};
+use crate::segments::{asked, known, Architecture, Code, FastPaths, Known, Learner, Recording};
 use crate::tree::Nothing;
 use crate::{Port, Sink};
 use p4_ir::glue::Segment;
-use p4_ir::interp::Prepared;
+use p4_ir::interp::{Machine, Prepared};
 use p4_ir::ir::InstanceId;
 use p4_ir::native::Native;
-use p4_ir::paths::{End, Fired, Request};
+use p4_ir::paths::{Buffers, End, Fired, Request, Walked};
 use p4_ir::trace::NoTrace;
 use p4_time::Time;
 use std::sync::Arc;
@@ -75,7 +73,7 @@ pub(crate) struct Ending {
     /// Where in what is told the bytes are that it is cut to
     cut: Option<usize>,
     /// It leaves, and nothing else is made of it.
-    is_sent: bool,
+    pub(super) is_sent: bool,
 }
 
 /// What paths are made from, and whether they end at egress queues.
@@ -239,13 +237,6 @@ impl Switch {
         };
         self.on_paths += 1;
         self.core.receive(now, data.len());
-        let ending = passed.ending();
-        if ending.is_sent {
-            self.core.count(ending, own, packet);
-            self.core
-                .transmit(&passed.at(own, None), out, &mut nobody());
-            return true;
-        }
         let mut all_known = self.finish(all, own, &passed, out);
         while let Some(again) = self.core.queues.next_again() {
             let gone = match all_known {
@@ -295,8 +286,10 @@ impl Switch {
         now: Time,
     ) -> Option<Passed<'a>> {
         let code = &known(all, index)?.code;
-        let walked = self.run_path(code, 0, own, data, (packet.bytes, now))?;
-        let truncate = code.endings.get(walked.end)?.cut(own);
+        let machine = &mut self.carrier.machine;
+        let taken = (data, packet.bytes, now);
+        let walked = self.core.run_path(code, 0, own, taken, machine)?;
+        let truncate = code.endings.get(walked.end as usize)?.cut(own);
         Some(Passed {
             packet,
             data,
@@ -304,31 +297,6 @@ impl Switch {
             walked,
             truncate,
         })
-    }
-
-    /// Runs the code of the paths from a fork on; `None` if the packet takes none.
-    #[inline]
-    pub(super) fn run_path(
-        &mut self,
-        code: &Code<Ending>,
-        fork: usize,
-        buffers: &mut Buffers,
-        data: &[u8],
-        (bytes, now): (u64, Time),
-    ) -> Option<Walked> {
-        if code.changes_cells {
-            self.core.externs.try_path(now.picos(), bytes);
-        }
-        let mut host = self.core.open(Stages::ARRIVAL).host;
-        let machine = &mut self.carrier.machine;
-        let walked = buffers.run(code, fork, data, machine, &mut host);
-        if code.changes_cells {
-            match walked {
-                Some(_) => self.core.externs.keep(),
-                None => self.core.externs.take_back(),
-            }
-        }
-        walked
     }
 }
 
@@ -344,20 +312,20 @@ impl Ending {
 impl<'a> Passed<'a> {
     #[inline]
     pub fn ending(&self) -> &'a Ending {
-        &self.code.endings[self.walked.end]
+        &self.code.endings[self.walked.end as usize]
     }
 
     /// The packet when something happens to it.
     #[inline]
     pub fn at<'b>(&'b self, buffers: &'b Buffers, fired: Option<&'b Fired>) -> At<'b> {
-        let (asked, kept) = buffers.asked(fired.and_then(|fired| fired.request));
+        let (asked, kept) = asked(buffers, fired.and_then(|fired| fired.request));
         let fork = fired.and_then(|fired| fired.fork.as_ref());
         At {
             packet: self.packet,
             told: &buffers.told,
             truncate: self.truncate,
             bytes: self.data,
-            output: &buffers.output[..self.walked.length],
+            output: &buffers.output[..self.walked.length as usize],
             asked,
             kept,
             machine: None,
@@ -367,6 +335,31 @@ impl<'a> Passed<'a> {
 }
 
 impl Core {
+    /// Runs the code of the paths from a fork on, for a packet with its bytes at the start of its pass; `None` if
+    /// it takes none.
+    #[inline]
+    pub(super) fn run_path(
+        &mut self,
+        code: &Code<Ending>,
+        fork: usize,
+        buffers: &mut Buffers,
+        (data, bytes, now): (&[u8], u64, Time),
+        machine: &mut Machine,
+    ) -> Option<Walked> {
+        if code.changes_cells {
+            self.externs.try_path(now.picos(), bytes);
+        }
+        let mut host = self.open(Stages::ARRIVAL).host;
+        let walked = code.paths.run(data, fork, buffers, machine, &mut host);
+        if code.changes_cells {
+            match walked {
+                Some(_) => self.externs.keep(),
+                None => self.externs.take_back(),
+            }
+        }
+        walked
+    }
+
     #[inline]
     pub(super) fn count(&mut self, ending: &Ending, buffers: &Buffers, packet: Instance) {
         for (counter, word) in &ending.counts {

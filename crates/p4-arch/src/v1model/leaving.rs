@@ -9,8 +9,9 @@ use super::queue::{Copy, Forked, Instance, Origin};
 use super::stages::{told, Event, Start};
 use super::switch::Switch;
 use super::walk::Given;
-use crate::segments::{known, Buffers, Code, Known};
+use crate::segments::{known, Code, Known};
 use crate::{Port, Sink};
+use p4_ir::paths::Buffers;
 use std::sync::Arc;
 
 /// A packet behind ingress.
@@ -30,6 +31,7 @@ struct Leaving<'a> {
 
 impl Switch {
     /// All that happens to a packet; `false` if one that was made from it took a path that is not known.
+    #[inline]
     pub(super) fn finish(
         &mut self,
         all: &[Known<Ending>],
@@ -39,8 +41,23 @@ impl Switch {
     ) -> bool {
         let ending = passed.ending();
         self.core.count(ending, own, passed.packet);
+        if ending.is_sent && self.core.queues.nothing_leaves() {
+            let at = passed.at(own, None);
+            self.core.transmit(&at, out, &mut nobody());
+            return true;
+        }
+        self.all_happens(all, own, passed, out)
+    }
+
+    fn all_happens(
+        &mut self,
+        all: &[Known<Ending>],
+        own: &Buffers,
+        passed: &Passed<'_>,
+        out: &mut impl Sink,
+    ) -> bool {
         let mut all_known = true;
-        let mut events = ending.events.iter().peekable();
+        let mut events = passed.ending().events.iter().peekable();
         while let Some(fired) = events.next() {
             let at_once = !self.core.held.limited && self.core.queues.nothing_leaves();
             let next = events.peek().map(|next| Event::numbered(next.event));
@@ -98,7 +115,8 @@ impl Switch {
             });
             if !has_left {
                 let copy = self.core.copy(at, Origin::Replica, target);
-                self.egress_of(copy, out, &mut nobody());
+                self.strays |= copy.fork.is_some();
+                self.egress_by_blocks(copy, out, &mut nobody());
             }
         }
     }
@@ -127,7 +145,7 @@ impl Switch {
                 known(all, index).is_some_and(|known| self.leaves(&known.code, 0, &leaving, out));
             if !has_left {
                 let clone = self.core.clone_of(at, origin, session, target);
-                self.egress_of(clone, out, &mut nobody());
+                self.egress_by_blocks(clone, out, &mut nobody());
             }
             all_known &= has_left;
         }
@@ -194,30 +212,36 @@ impl Switch {
         leaving: &Leaving<'_>,
         out: &mut impl Sink,
     ) -> bool {
+        let Switch {
+            core,
+            carrier,
+            room,
+            ..
+        } = self;
         let (packet, data) = (leaving.instance, leaving.data);
-        let mut room = std::mem::take(&mut self.room);
         leaving.given.write(leaving.kept, &mut room.given);
         room.given.extend_from_slice(leaving.carried);
-        let walked = self.run_path(code, fork, &mut room, data, (packet.bytes, self.core.now));
-        if let Some(walked) = walked {
-            room.told[told::PORT] = leaving.given.port.into();
-            room.told[told::PRIORITY] = leaving.priority.into();
-            let mut passed = Passed {
-                packet,
-                data,
-                code,
-                walked,
-                truncate: None,
-            };
-            let ending = passed.ending();
-            let cuts = [leaving.truncate, ending.cut(&room)];
-            passed.truncate = cuts.into_iter().flatten().min();
-            self.core.count(ending, &room, packet);
-            for fired in &ending.events {
-                self.core.fire(fired, &passed, &room, out);
-            }
+        let taken = (data, packet.bytes, core.now);
+        let walked = core.run_path(code, fork, room, taken, &mut carrier.machine);
+        let Some(walked) = walked else {
+            return false;
+        };
+        room.told[told::PORT] = leaving.given.port.into();
+        room.told[told::PRIORITY] = leaving.priority.into();
+        let mut passed = Passed {
+            packet,
+            data,
+            code,
+            walked,
+            truncate: None,
+        };
+        let ending = passed.ending();
+        let cuts = [leaving.truncate, ending.cut(room)];
+        passed.truncate = cuts.into_iter().flatten().min();
+        core.count(ending, room, packet);
+        for fired in &ending.events {
+            core.fire(fired, &passed, room, out);
         }
-        self.room = room;
-        walked.is_some()
+        true
     }
 }

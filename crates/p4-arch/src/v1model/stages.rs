@@ -106,7 +106,7 @@ impl Event {
     /// The event that a glue operation calls by this number.
     #[inline]
     pub fn numbered(id: u8) -> Event {
-        Event::ALL[usize::from(id) % Event::ALL.len()]
+        Event::ALL[usize::from(id)]
     }
 
     /// It takes the packet as the deparser has made it.

@@ -90,19 +90,28 @@ impl Switch {
     /// A packet on its way out, from a queue.
     pub(super) fn egress_of<F: Follow>(
         &mut self,
-        mut copy: Box<Copy>,
+        copy: Box<Copy>,
         out: &mut impl Sink,
         follow: &mut F,
     ) {
         follow.resume(copy.instance.id);
-        let fork = copy.fork.take();
-        if let Some(forked) = fork.as_ref().filter(|_| !F::Tracer::ON) {
+        if let Some(forked) = copy.fork.as_ref().filter(|_| !F::Tracer::ON) {
             if self.goes_on(forked, &copy, out) {
                 return self.core.queues.done_copy(copy);
             }
         }
+        self.egress_by_blocks(copy, out, follow);
+    }
+
+    /// The same for a packet that has no path.
+    pub(super) fn egress_by_blocks<F: Follow>(
+        &mut self,
+        mut copy: Box<Copy>,
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
         self.load::<F>(&copy.bytes);
-        if let Some(forked) = fork {
+        if let Some(forked) = copy.fork.take() {
             forked
                 .fork
                 .restore(&copy.carried, &mut self.carrier.machine);
