@@ -6,7 +6,7 @@
 
 use crate::glue::Segment;
 use crate::interp::{Halt, Host, Lookup, Machine, Outcome, Plain};
-use crate::ir::{mask, CallId, Pc, Place, Program, Slot, TableId, ValueKind};
+use crate::ir::{mask, CallId, InstanceId, Pc, Place, Program, Slot, TableId, ValueKind};
 use crate::paths::{Later, Path, Paths};
 use crate::trace::NoTrace;
 use std::fmt::Debug;
@@ -111,6 +111,8 @@ pub enum Inline {
     /// which the low 32 bits count, or to fewer if others ask for fewer.
     Cut(Slot),
     Checksum(InternetChecksum),
+    /// The same as [`Inline::Pure`], and on a path, what is done to a sum that is zero when the path begins
+    Sum(InstanceId, SumStep),
     /// On a path, what is done to a cell
     Cell(CellCall),
     /// On a path, fields that follow in the packet
@@ -205,11 +207,80 @@ impl InternetChecksum {
     }
 }
 
+/// Values joined from the left, whose ones' complement sum of 16-bit words (RFC 1071) is wanted; zero bits
+/// fill up the last word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summands {
+    data: Vec<Place>,
+    varbits: Vec<Slot>,
+    /// As long as all varbits are empty
+    terms: Vec<Term>,
+}
+
+/// What is done with a ones' complement sum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SumStep {
+    Add(Summands),
+    Subtract(Summands),
+    /// The word becomes 1 if the sum is not all ones, or else 0.
+    Verify(Slot),
+    /// The value becomes the sum.
+    Get(Place),
+}
+
+impl Summands {
+    pub fn new(data: Vec<Place>) -> Summands {
+        let varbits = data.iter().filter(|place| place.kind == ValueKind::Varbit);
+        Summands {
+            varbits: varbits.map(|place| place.slot).collect(),
+            terms: terms(&data, |_| 0),
+            data,
+        }
+    }
+
+    pub fn places(&self) -> &[Place] {
+        &self.data
+    }
+
+    /// Words with the lengths of varbits among the values
+    pub fn varbits(&self) -> &[Slot] {
+        &self.varbits
+    }
+
+    /// What is to be summed up if the varbits are so long.
+    pub fn terms(&self, length: impl Fn(Slot) -> u32) -> Vec<Term> {
+        terms(&self.data, length)
+    }
+
+    pub fn sum(&self, frame: &[u64]) -> u16 {
+        let length = |slot: Slot| frame[slot as usize] as u32;
+        match self.varbits.iter().all(|slot| length(*slot) == 0) {
+            true => sum_up(&self.terms, frame),
+            false => sum_up(&terms(&self.data, length), frame),
+        }
+    }
+}
+
+fn sum_up(terms: &[Term], frame: &[u64]) -> u16 {
+    // 2^64 is 1 too, so what runs over comes in again from below.
+    let mut all = 0u64;
+    for term in terms {
+        let word = frame[term.slot as usize].rotate_left(term.up.into());
+        let (sum, carry) = all.overflowing_add(word);
+        all = sum + u64::from(carry);
+    }
+    // 64 bits to 33, to 18, to 17, to 16: each fold leaves the carry of the one before.
+    for bits in [32, 16, 16, 16] {
+        all = (all & ((1 << bits) - 1)) + (all >> bits);
+    }
+    all as u16
+}
+
 fn terms(data: &[Place], length: impl Fn(Slot) -> u32) -> Vec<Term> {
     let (mut terms, mut bits) = (Vec::new(), 0);
     for place in data {
         let (first, width) = match place.kind {
-            ValueKind::Varbit => (place.slot + 1, length(place.slot)),
+            ValueKind::Varbit => (place.slot + 1, length(place.slot).min(place.width)),
             _ => (place.slot, place.width),
         };
         bits += width;

@@ -6,7 +6,7 @@ use crate::emit::Emitter;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use p4_ir::ir::{CallId, Op, Slot};
-use p4_ir::native::{Inline, InternetChecksum, Then};
+use p4_ir::native::{Inline, InternetChecksum, Term, Then};
 
 pub(crate) fn call(e: &mut Emitter, op: &Op, id: CallId) {
     match e.prepared.inline(id) {
@@ -14,6 +14,7 @@ pub(crate) fn call(e: &mut Emitter, op: &Op, id: CallId) {
         Some(
             Inline::ByArguments
             | Inline::Pure
+            | Inline::Sum(..)
             | Inline::Undoable
             | Inline::Later(_)
             | Inline::Cut(_),
@@ -101,8 +102,14 @@ pub(crate) fn sum_up(e: &mut Emitter, sum: &InternetChecksum) -> Option<Slot> {
 
 /// The ones' complement of the ones' complement sum of the terms.
 fn internet_checksum(e: &mut Emitter, sum: &InternetChecksum) -> Value {
+    let all = ones_sum(e, &sum.terms);
+    let result = e.ins().bnot(all);
+    e.cut(result, sum.mask & 0xffff)
+}
+
+pub(crate) fn ones_sum(e: &mut Emitter, terms: &[Term]) -> Value {
     let mut all: Option<Value> = None;
-    for term in &sum.terms {
+    for term in terms {
         // Halves, so that no sum of a frame's words runs over.
         let word = e.get(term.slot);
         let (low, high) = (e.cut(word, u32::MAX.into()), e.ins().ushr_imm_u(word, 32));
@@ -119,9 +126,13 @@ fn internet_checksum(e: &mut Emitter, sum: &InternetChecksum) -> Value {
     let mut all = all.unwrap_or_else(|| e.number(0));
     // 64 bits to 33, to 18, to 17, to 16: each fold leaves the carry of the one before.
     for bits in [32, 16, 16, 16] {
-        let (low, high) = (e.cut(all, (1 << bits) - 1), e.ins().ushr_imm_u(all, bits));
-        all = e.ins().iadd(low, high);
+        all = fold(e, all, bits);
     }
-    let result = e.ins().bnot(all);
-    e.cut(result, sum.mask & 0xffff)
+    all
+}
+
+/// Adds what is above so many bits to what is below.
+pub(crate) fn fold(e: &mut Emitter, all: Value, bits: i64) -> Value {
+    let (low, high) = (e.cut(all, (1 << bits) - 1), e.ins().ushr_imm_u(all, bits));
+    e.ins().iadd(low, high)
 }

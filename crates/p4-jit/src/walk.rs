@@ -19,7 +19,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{types, Block, InstBuilder, Value};
 use cranelift_frontend::Switch;
 use p4_ir::glue::Segment;
-use p4_ir::ir::{DynamicRef, Op, Pc, Slot};
+use p4_ir::ir::{DynamicRef, InstanceId, Op, Pc, Slot};
 use p4_ir::paths::{End, Fired, Path, Request, Step};
 use std::collections::HashMap;
 
@@ -64,6 +64,8 @@ pub(crate) struct Here {
     pub cut: Option<Value>,
     /// The method of a register's that is under way
     pub method: Option<Method>,
+    /// Sums that something has been done to
+    pub sums: Vec<(InstanceId, Value)>,
 }
 
 /// What is next.

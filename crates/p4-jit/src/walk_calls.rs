@@ -2,14 +2,15 @@
 //! of it.
 
 use crate::emit::offset;
-use crate::externs::sum_up;
+use crate::externs::{fold, ones_sum, sum_up};
 use crate::flow::Unsupported;
 use crate::paths::{at, cell, compute, put_cell, MAX_KEY};
 use crate::walk::{unsupported, Here, Place, Walker};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{types, InstBuilder, Value};
 use p4_ir::glue::{Glue, Test, Tests};
-use p4_ir::ir::{CallId, Op, Slot};
-use p4_ir::native::{CellCall, Inline, Unpack};
+use p4_ir::ir::{mask, words, CallId, InstanceId, Op, Slot};
+use p4_ir::native::{CellCall, Inline, SumStep, Summands, Unpack};
 use p4_ir::paths::{Later, Request};
 use p4_ir::{accesses, Access};
 use std::collections::HashMap;
@@ -80,6 +81,7 @@ impl Walker<'_> {
             }
             Some(Inline::Cell(own)) => self.begin_method(here, call, own)?,
             Some(Inline::Unpack(own)) => self.unpack(here, own)?,
+            Some(Inline::Sum(sum, step)) => self.sum(here, *sum, step)?,
             Some(Inline::ByArguments) | None => return unsupported("a call of the host"),
         }
         Ok(())
@@ -307,6 +309,52 @@ impl Walker<'_> {
             self.e.set(*to, value);
         }
         Ok(())
+    }
+
+    fn sum(&mut self, here: &mut Here, sum: InstanceId, step: &SumStep) -> Result<(), Unsupported> {
+        let before = here.sums.iter().find(|(own, _)| *own == sum);
+        let before = before.map_or_else(|| self.e.number(0), |(_, value)| *value);
+        match step {
+            SumStep::Verify(slot) => {
+                let code = IntCC::NotEqual;
+                let differs = self.e.ins().icmp_imm_u(code, before, 0xffff);
+                let (zero, one) = (self.e.number(0), self.e.number(1));
+                let result = self.e.ins().select(differs, one, zero);
+                self.e.set(*slot, result);
+            }
+            SumStep::Get(place) => {
+                let result = self.e.cut(before, mask(place.width));
+                self.e.clear(place.slot, words(place.width));
+                self.e.set(place.slot, result);
+            }
+            SumStep::Add(data) => {
+                let own = self.summed(data)?;
+                self.add_up(here, sum, before, own);
+            }
+            SumStep::Subtract(data) => {
+                let own = self.summed(data)?;
+                let own = self.e.ins().bnot(own);
+                let own = self.e.cut(own, 0xffff);
+                self.add_up(here, sum, before, own);
+            }
+        }
+        Ok(())
+    }
+
+    fn summed(&mut self, data: &Summands) -> Result<Value, Unsupported> {
+        let mut lengths = HashMap::new();
+        for slot in data.varbits() {
+            lengths.insert(*slot, self.varbit_length(*slot)?);
+        }
+        let terms = data.terms(|slot| lengths.get(&slot).copied().unwrap_or(0));
+        Ok(ones_sum(&mut self.e, &terms))
+    }
+
+    fn add_up(&mut self, here: &mut Here, sum: InstanceId, before: Value, own: Value) {
+        let both = self.e.ins().iadd(before, own);
+        let both = fold(&mut self.e, both, 16);
+        here.sums.retain(|(known, _)| *known != sum);
+        here.sums.push((sum, both));
     }
 
     /// Fields of no header.

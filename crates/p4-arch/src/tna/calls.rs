@@ -9,7 +9,7 @@ use p4_ir::ir::{
     mask, words, ArgValue, ConstArg, ExternCall, InstanceId, Method, Place, Program, Slot,
     ValueKind,
 };
-use p4_ir::native::{CellCall, Inline, Unpack};
+use p4_ir::native::{CellCall, Inline, SumStep, Summands, Unpack};
 use p4_ir::packet_plan::Join;
 use p4_ir::paths::Later;
 
@@ -158,12 +158,12 @@ pub struct Apply {
 /// What is done with a `Checksum`.
 #[derive(Clone, Debug)]
 pub enum Sum {
-    Add(Join),
-    Subtract(Join),
+    Add(Summands),
+    Subtract(Summands),
     Verify(Place),
     Get(Place),
     Update {
-        data: Join,
+        data: Summands,
         zeros_as_ones: Option<Slot>,
         result: Place,
     },
@@ -206,7 +206,14 @@ impl Call {
             | Call::Extreme { .. }
             | Call::FunnelShift { .. } => Some(Inline::Pure),
             // Sums and counters of a pass begin anew with the next one.
-            Call::Checksum { .. } | Call::Counter(_) => Some(Inline::Pure),
+            Call::Checksum { checksum, sum } => Some(match sum {
+                Sum::Add(data) => Inline::Sum(*checksum, SumStep::Add(data.clone())),
+                Sum::Subtract(data) => Inline::Sum(*checksum, SumStep::Subtract(data.clone())),
+                Sum::Verify(result) => Inline::Sum(*checksum, SumStep::Verify(result.slot)),
+                Sum::Get(result) => Inline::Sum(*checksum, SumStep::Get(*result)),
+                Sum::Update { .. } => Inline::Pure,
+            }),
+            Call::Counter(_) => Some(Inline::Pure),
             Call::Meter { .. }
             | Call::DirectMeter { .. }
             | Call::RegisterRead { .. }
@@ -295,8 +302,7 @@ struct Reader<'a>(Arguments<'a>, &'a [Option<Selector>]);
 impl Reader<'_> {
     fn compile(&self, written: &impl Fn(Slot) -> Option<Slot>) -> Result<Call, ArchError> {
         let args = &self.0;
-        let join = |at: usize| Ok::<_, ArchError>(Join::new(args.places(at)?));
-
+        let summands = |at: usize| Ok::<_, ArchError>(Summands::new(args.places(at)?));
         let sum = |sum| {
             Ok::<_, ArchError>(Call::Checksum {
                 checksum: args.instance()?,
@@ -424,13 +430,13 @@ impl Reader<'_> {
             "port_metadata_unpack" => Call::UnpackPort {
                 result: args.call.result.clone(),
             },
-            "Checksum.add" => sum(Sum::Add(join(0)?))?,
-            "Checksum.subtract" => sum(Sum::Subtract(join(0)?))?,
+            "Checksum.add" => sum(Sum::Add(summands(0)?))?,
+            "Checksum.subtract" => sum(Sum::Subtract(summands(0)?))?,
             "Checksum.verify" => sum(Sum::Verify(self.result()?))?,
             "Checksum.get" => sum(Sum::Get(self.result()?))?,
             "Checksum.subtract_all_and_deposit" => sum(Sum::Get(args.scalar(0)?))?,
             "Checksum.update" => sum(Sum::Update {
-                data: join(0)?,
+                data: summands(0)?,
                 zeros_as_ones: self.named("zeros_as_ones"),
                 result: self.result()?,
             })?,

@@ -20,6 +20,10 @@ mod stages;
 #[path = "../../../p4-arch/tests/support/subject.rs"]
 #[allow(dead_code)] // what benches need
 mod subject;
+#[path = "../../../p4-arch/tests/support/tna.rs"]
+#[allow(dead_code)] // what tests of p4-arch need
+mod tna;
 mod tna_stages;
+mod tna_sums;
 #[path = "../../../p4-arch/tests/all/v1model.rs"]
 mod v1model;
