@@ -11,6 +11,19 @@ use crate::stats::Drop;
 use crate::tree::{Fate, Follow, Kind};
 use crate::{Port, Sink};
 
+/// Puts a number of `n` bytes, at most 8, at the byte `at` of big-endian words.
+#[inline(always)]
+fn put(words: &mut [u64; 4], at: usize, n: usize, number: u64) {
+    let (word, end) = (at / 8, (at % 8 + n) * 8);
+    match end <= 64 {
+        true => words[word] |= number << (64 - end),
+        false => {
+            words[word] |= number >> (end - 64);
+            words[word + 1] |= number << (128 - end);
+        }
+    }
+}
+
 /// Bytes that egress fills a shorter packet up to: its parser reads 65, its metadata included.
 const SHORTEST: usize = 33;
 
@@ -54,23 +67,27 @@ impl Switch {
     /// manager's own maps, which are empty; depths count cells of 80 bytes.
     fn front_of_egress(&mut self, copy: &Copy) {
         const CELL: u64 = 80;
-        let nanos = |picos: u64| ((picos / 1000) & 0x3_ffff) as u32;
+        let nanos = |picos: u64| (picos / 1000) & 0x3_ffff;
         let enqueued = copy.enqueued.picos();
         let waited = self.core.now.picos().saturating_sub(enqueued);
-        let depth = |bytes: u64| bytes.div_ceil(CELL).min(0x7_ffff) as u32;
+        let depth = |bytes: u64| bytes.div_ceil(CELL).min(0x7_ffff);
         let backlog = self.core.ports.backlog(copy.port);
-        // Written at fixed places: it is in front of every packet.
-        let mut front = [0; EGRESS_BYTES];
-        front[..2].copy_from_slice(&(copy.port & 0x1ff).to_be_bytes());
-        front[2..5].copy_from_slice(&depth(copy.depth).to_be_bytes()[1..]);
-        front[6..10].copy_from_slice(&nanos(enqueued).to_be_bytes());
-        front[10..13].copy_from_slice(&depth(backlog).to_be_bytes()[1..]);
-        front[15..19].copy_from_slice(&nanos(waited).to_be_bytes());
-        front[19..21].copy_from_slice(&copy.rid.to_be_bytes());
-        front[21] = copy.rid_first.into();
-        front[25..].copy_from_slice(&copy.length.to_be_bytes());
+        // Written word by word, as the parser will read it: a load of what several stores have just written
+        // would have to wait for them.
+        let mut front = [0; 4];
+        put(&mut front, 0, 2, (copy.port & 0x1ff).into());
+        put(&mut front, 2, 3, depth(copy.depth));
+        put(&mut front, 6, 4, nanos(enqueued));
+        put(&mut front, 10, 3, depth(backlog));
+        put(&mut front, 15, 4, nanos(waited));
+        put(&mut front, 19, 2, copy.rid.into());
+        put(&mut front, 21, 1, copy.rid_first.into());
+        put(&mut front, 25, 2, copy.length.into());
         self.bytes.clear();
-        self.bytes.extend_from_slice(&front);
+        for word in &front {
+            self.bytes.extend_from_slice(&word.to_be_bytes());
+        }
+        self.bytes.truncate(EGRESS_BYTES);
     }
 
     /// Puts a packet into the queue of a looped port with a rate, or sends it on at once.

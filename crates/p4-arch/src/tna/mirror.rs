@@ -250,6 +250,9 @@ impl Core {
 
     /// The copies that a session's groups make
     fn copies_for(&self, session: &MirrorSession) -> Vec<Replication> {
+        if session.groups == [None; 2] {
+            return Vec::new();
+        }
         let [hash1, hash2] = session.hashes;
         let [exclusion1, exclusion2] = session.exclusions;
         let choice = Choice {

@@ -391,7 +391,8 @@ impl Ports {
 
     /// Bytes that wait at a looped port.
     pub fn backlog(&self, port: Port) -> u64 {
-        self.looped.get(port).map_or(0, |looped| looped.backlog)
+        let looped = self.looped.get(port).filter(|_| self.has_rates);
+        looped.map_or(0, |looped| looped.backlog)
     }
 
     pub fn stats(&self, port: Port) -> Option<LoopStats> {

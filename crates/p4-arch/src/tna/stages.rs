@@ -96,7 +96,7 @@ impl Event {
     /// The event that a glue operation calls by this number.
     #[inline]
     pub fn numbered(id: u8) -> Event {
-        Event::ALL[usize::from(id) % Event::ALL.len()]
+        Event::ALL[usize::from(id)]
     }
 
     /// The packet goes no further on its segment.
