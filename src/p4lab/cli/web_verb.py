@@ -28,9 +28,18 @@ Verify = Annotated[
 ]
 
 
-def build_web(out: Out = SITE, verify: Verify = False) -> None:
+Shrink = Annotated[
+    bool,
+    typer.Option(
+        "--shrink/--no-shrink",
+        help="Make the engine smaller where wasm-opt is installed, for a minute; it does the same.",
+    ),
+]
+
+
+def build_web(out: Out = SITE, verify: Verify = False, shrink: Shrink = True) -> None:
     """Build the lab as a page: a folder of files for any web server (docs/web.md)."""
-    _build(out)
+    _build(out, shrink)
     typer.echo(f"{out} is the site.")
     if verify:
         _verify(out)
@@ -81,7 +90,7 @@ class _Quiet(SimpleHTTPRequestHandler):
         """Nobody waits for lines of requests."""
 
 
-def _build(out: Path) -> None:
+def _build(out: Path, shrink: bool = True) -> None:
     if INSTALLED:
         fail("the page is built in a checkout, which has its sources; releases have it ready.")
     from p4lab.course.labs import LabError  # heavy: pydantic
@@ -90,6 +99,6 @@ def _build(out: Path) -> None:
     from p4lab.website.toolchain import BuildError
 
     try:
-        build(out.resolve(), lambda text: typer.echo(text, err=True))
+        build(out.resolve(), lambda text: typer.echo(text, err=True), shrink=shrink)
     except (BookError, BuildError, LabError) as error:
         fail(str(error))

@@ -50,12 +50,13 @@ OWN = ("index.html", "style.css", "book.css")
 Say = Callable[[str], None]
 
 
-def build(site: Path, say: Say) -> None:
-    """Makes or renews the site in a folder. Raises BuildError, BookError, LabError, OSError."""
+def build(site: Path, say: Say, *, shrink: bool = True) -> None:
+    """Makes or renews the site in a folder; `shrink` is for wasm-opt. Raises BuildError, BookError,
+    LabError, OSError."""
     site.mkdir(parents=True, exist_ok=True)
     tools = toolchain.find(STATE, say)
     say(f"compiling with {tools.told}")
-    _engine(site, tools)
+    _engine(site, tools, shrink)
     say("compiling the same for Python in the page")
     engine = _python_engine(tools)
     say("the page")
@@ -67,13 +68,17 @@ def build(site: Path, say: Say) -> None:
     notebooks.write(site, found)
 
 
-def _engine(site: Path, tools: toolchain.Toolchain) -> None:
+def _engine(site: Path, tools: toolchain.Toolchain, shrink: bool) -> None:
     """p4.wasm: the engine by itself."""
     tools.cargo(
         *("build", "--locked", "-p", "p4-wasm", "--lib", "--profile", "web"),
         *("--target", toolchain.PAGE, "--target-dir", str(TARGET)),
     )
-    _small(TARGET / toolchain.PAGE / "web" / "p4_wasm.wasm", site / "p4.wasm")
+    module, to = TARGET / toolchain.PAGE / "web" / "p4_wasm.wasm", site / "p4.wasm"
+    if shrink and (wasm_opt := shutil.which("wasm-opt")):
+        ran([wasm_opt, "-Os", "--all-features", str(module), "-o", str(to)], dict(os.environ))
+    else:
+        shutil.copyfile(module, to)
 
 
 def _python_engine(tools: toolchain.Toolchain) -> Path:
@@ -142,14 +147,6 @@ def _pins(names: Collection[str]) -> list[str]:
     pins = [Requirement(line) for line in lines if line and line[0].isalpha()]
     fits = (one for one in pins if one.marker is None or one.marker.evaluate(page))
     return [f"{one.name}{one.specifier}" for one in fits if one.name in names]
-
-
-def _small(module: Path, to: Path) -> None:
-    """Puts a module into the site, made smaller where binaryen is installed."""
-    if wasm_opt := shutil.which("wasm-opt"):
-        ran([wasm_opt, "-Os", "--all-features", str(module), "-o", str(to)], dict(os.environ))
-    else:
-        shutil.copyfile(module, to)
 
 
 def _scripts(site: Path) -> None:
