@@ -61,16 +61,8 @@ def of_cargo(log: str) -> list[Failure]:
                 output,
                 re.M | re.S,
             )
-            command = (
-                "cargo",
-                "test",
-                "--release",
-                "--locked",
-                *flags.split(),
-                "--",
-                "--exact",
-                name,
-            )
+            built = ("--release", "--locked")
+            command = ("cargo", "test", *built, *flags.split(), "--", "--exact", name)
             failures.append(Failure(name, command, told[0] if told else ""))
     return failures
 

@@ -170,10 +170,10 @@ def bytecode_step(env: dict[str, str]) -> bool:
 
 
 def rust_steps(env: dict[str, str]) -> tuple[bool, Tally]:
-    """Format, lints and tests of the engine, and whether it compiles where there is no Linux.
+    """Checks the engine's format, lints it, compiles it for a system other than Linux and tests it.
 
-    With --release all that the engine was built of is there already; for what has checks of its own
-    arithmetic, which a release leaves out, there are the fuzzers (docs/fuzzing.md)."""
+    With --release, what the engine was built from is reused. Releases do not check arithmetic for
+    overflow; the fuzzers do (docs/fuzzing.md)."""
     user = owner()
     all_ok, tally = True, Tally()
     built = ("--release", "--locked")

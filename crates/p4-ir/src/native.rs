@@ -146,11 +146,8 @@ pub struct Unpack {
 pub struct InternetChecksum {
     /// Nothing is done if this word is zero; `None` if it is always done.
     pub condition: Option<Slot>,
-    /// Of the values, as long as all varbits among them are empty
-    pub terms: Vec<Term>,
-    /// Words with the lengths of varbits among the values. If one is not zero, the host is called.
-    pub varbits: Vec<Slot>,
-    data: Vec<Place>,
+    /// If a varbit among them is not empty, the host is called.
+    pub data: Summands,
     /// At most 64 bits
     pub value: Slot,
     pub mask: u64,
@@ -186,24 +183,13 @@ impl InternetChecksum {
         if value.width > 64 {
             return None;
         }
-        let varbits = data.iter().filter(|place| place.kind == ValueKind::Varbit);
         Some(InternetChecksum {
             condition,
-            terms: terms(data, |_| 0),
-            varbits: varbits.map(|place| place.slot).collect(),
-            data: data.to_vec(),
+            data: Summands::new(data.to_vec()),
             value: value.slot,
             mask: mask(value.width),
             then,
         })
-    }
-
-    /// The same for varbits whose length word, at its slot, is this number of bits.
-    pub fn with_lengths(&self, length: impl Fn(Slot) -> u32) -> InternetChecksum {
-        InternetChecksum {
-            terms: terms(&self.data, length),
-            ..self.clone()
-        }
     }
 }
 
@@ -245,6 +231,11 @@ impl Summands {
     /// Words with the lengths of varbits among the values
     pub fn varbits(&self) -> &[Slot] {
         &self.varbits
+    }
+
+    /// What is to be summed up as long as all varbits are empty.
+    pub fn fixed(&self) -> &[Term] {
+        &self.terms
     }
 
     /// What is to be summed up if the varbits are so long.

@@ -58,7 +58,7 @@ fn checksum(e: &mut Emitter, id: CallId, sum: &InternetChecksum) {
         None => e.ins().jump(work, &[]),
     };
     e.builder.switch_to_block(work);
-    let lengths: Vec<Value> = sum.varbits.iter().map(|slot| e.get(*slot)).collect();
+    let lengths: Vec<Value> = sum.data.varbits().iter().map(|slot| e.get(*slot)).collect();
     let any = lengths.into_iter().reduce(|a, b| e.ins().bor(a, b));
     if let Some(any) = any {
         let within = e.known.clone();
@@ -70,7 +70,7 @@ fn checksum(e: &mut Emitter, id: CallId, sum: &InternetChecksum) {
         e.builder.switch_to_block(quick);
         e.known = within;
     }
-    let changed = sum_up(e, sum);
+    let changed = sum_up(e, sum, sum.data.fixed());
     e.ins().jump(after, &[]);
     e.builder.switch_to_block(after);
     e.known = known;
@@ -79,9 +79,11 @@ fn checksum(e: &mut Emitter, id: CallId, sum: &InternetChecksum) {
     }
 }
 
-/// Computes the checksum and does with it what is to be done; the slot that this may have changed.
-pub(crate) fn sum_up(e: &mut Emitter, sum: &InternetChecksum) -> Option<Slot> {
-    let result = internet_checksum(e, sum);
+/// Computes the checksum of the terms and does with it what is to be done; the slot that this may have changed.
+pub(crate) fn sum_up(e: &mut Emitter, sum: &InternetChecksum, terms: &[Term]) -> Option<Slot> {
+    let all = ones_sum(e, terms);
+    let all = e.ins().bnot(all);
+    let result = e.cut(all, sum.mask & 0xffff);
     match sum.then {
         Then::Store => {
             e.set(sum.value, result);
@@ -100,13 +102,7 @@ pub(crate) fn sum_up(e: &mut Emitter, sum: &InternetChecksum) -> Option<Slot> {
     }
 }
 
-/// The ones' complement of the ones' complement sum of the terms.
-fn internet_checksum(e: &mut Emitter, sum: &InternetChecksum) -> Value {
-    let all = ones_sum(e, &sum.terms);
-    let result = e.ins().bnot(all);
-    e.cut(result, sum.mask & 0xffff)
-}
-
+/// The ones' complement sum of the terms
 pub(crate) fn ones_sum(e: &mut Emitter, terms: &[Term]) -> Value {
     let mut all: Option<Value> = None;
     for term in terms {

@@ -10,7 +10,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{types, InstBuilder, Value};
 use p4_ir::glue::{Glue, Test, Tests};
 use p4_ir::ir::{mask, words, CallId, InstanceId, Op, Slot};
-use p4_ir::native::{CellCall, Inline, SumStep, Summands, Unpack};
+use p4_ir::native::{CellCall, Inline, SumStep, Summands, Term, Unpack};
 use p4_ir::paths::{Later, Request};
 use p4_ir::{accesses, Access};
 use std::collections::HashMap;
@@ -62,12 +62,8 @@ impl Walker<'_> {
                     }
                     self.require_not(condition, 0)?;
                 }
-                let mut lengths = HashMap::new();
-                for slot in &sum.varbits {
-                    lengths.insert(*slot, self.varbit_length(*slot)?);
-                }
-                let length = |slot| lengths.get(&slot).copied().unwrap_or(0);
-                sum_up(&mut self.e, &sum.with_lengths(length));
+                let terms = self.terms(&sum.data)?;
+                sum_up(&mut self.e, sum, &terms);
             }
             Some(Inline::Later(later)) => self.put_off(here, call, later, paths)?,
             Some(Inline::Cut(slot)) => {
@@ -328,11 +324,13 @@ impl Walker<'_> {
                 self.e.set(place.slot, result);
             }
             SumStep::Add(data) => {
-                let own = self.summed(data)?;
+                let terms = self.terms(data)?;
+                let own = ones_sum(&mut self.e, &terms);
                 self.add_up(here, sum, before, own);
             }
             SumStep::Subtract(data) => {
-                let own = self.summed(data)?;
+                let terms = self.terms(data)?;
+                let own = ones_sum(&mut self.e, &terms);
                 let own = self.e.ins().bnot(own);
                 let own = self.e.cut(own, 0xffff);
                 self.add_up(here, sum, before, own);
@@ -341,13 +339,13 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn summed(&mut self, data: &Summands) -> Result<Value, Unsupported> {
+    /// What is summed up for packets whose varbits are as long as this one's.
+    fn terms(&mut self, data: &Summands) -> Result<Vec<Term>, Unsupported> {
         let mut lengths = HashMap::new();
         for slot in data.varbits() {
             lengths.insert(*slot, self.varbit_length(*slot)?);
         }
-        let terms = data.terms(|slot| lengths.get(&slot).copied().unwrap_or(0));
-        Ok(ones_sum(&mut self.e, &terms))
+        Ok(data.terms(|slot| lengths.get(&slot).copied().unwrap_or(0)))
     }
 
     fn add_up(&mut self, here: &mut Here, sum: InstanceId, before: Value, own: Value) {

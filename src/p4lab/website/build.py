@@ -86,14 +86,8 @@ def _python_engine(tools: toolchain.Toolchain) -> Path:
     is written in C: Pyodide itself has all that a module of Rust asks for."""
     tools.cargo(
         *("rustc", "--locked", "-p", "p4-py", "--lib", "--crate-type", "staticlib"),
-        *(
-            "--no-default-features",
-            "--release",
-            "--target",
-            toolchain.PYTHON,
-            "--target-dir",
-            str(TARGET),
-        ),
+        *("--no-default-features", "--release"),
+        *("--target", toolchain.PYTHON, "--target-dir", str(TARGET)),
         flags="-C relocation-model=pic -C panic=abort",
     )
     library = TARGET / toolchain.PYTHON / "release" / "libp4_py.a"

@@ -49,6 +49,7 @@ impl Switch {
         self.all_happens(all, own, passed, out)
     }
 
+    /// The same. Apart, so that a packet that only leaves does so within its caller.
     fn all_happens(
         &mut self,
         all: &[Known<Ending>],
