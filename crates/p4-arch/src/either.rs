@@ -171,7 +171,7 @@ impl Switch {
     }
 
     /// Takes a packet in; what leaves goes to `out`.
-    pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut impl Sink) {
+    pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut dyn Sink) {
         either!(self, own => own.process(now, port, data, out))
     }
 
@@ -182,7 +182,7 @@ impl Switch {
         now: Time,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) {
         match self {
             Switch::V1Model(own) => own.process_in(workspace, now, port, data, out),
@@ -204,7 +204,7 @@ impl Switch {
         now: Time,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> Trace {
         either!(self, own => own.process_traced(now, port, data, out))
     }
@@ -215,7 +215,7 @@ impl Switch {
     }
 
     /// Lets happen what happens by itself until `now`.
-    pub fn advance(&mut self, now: Time, out: &mut impl Sink) {
+    pub fn advance(&mut self, now: Time, out: &mut dyn Sink) {
         either!(self, own => own.advance(now, out))
     }
 

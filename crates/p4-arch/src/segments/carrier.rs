@@ -151,7 +151,7 @@ impl Carrier {
         &mut self,
         core: &mut A,
         mut travel: Travel<A::Packet>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         follow.begins(travel.progress.segment);
@@ -174,7 +174,7 @@ impl Carrier {
         core: &mut A,
         done: usize,
         travel: &mut Travel<A::Packet>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) -> bool {
         while let Some(event) = self.next_event(core, done, travel) {

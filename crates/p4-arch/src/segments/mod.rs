@@ -73,7 +73,7 @@ pub(crate) trait Architecture {
         event: glue::Event,
         carrier: &mut Carrier,
         travel: &Travel<Self::Packet>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     );
 

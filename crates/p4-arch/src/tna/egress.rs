@@ -32,7 +32,7 @@ impl Switch {
     pub(super) fn egress_of<F: Follow>(
         &mut self,
         copy: &mut Copy,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         let (origin, port, queue) = (copy.origin, copy.port, copy.queue);
@@ -95,7 +95,7 @@ impl Switch {
     pub(super) fn queue_or_send<F: Follow>(
         &mut self,
         mut copy: Copy,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         if !self.core.ports.has_rate(copy.port) {
@@ -109,7 +109,7 @@ impl Switch {
     }
 
     /// Puts a packet into the queue of a looped port with a rate.
-    pub(super) fn enqueue<F: Follow>(&mut self, copy: Copy, out: &mut impl Sink, follow: &mut F) {
+    pub(super) fn enqueue<F: Follow>(&mut self, copy: Copy, out: &mut dyn Sink, follow: &mut F) {
         let port = copy.port;
         match self.core.ports.enqueue(self.core.now, copy) {
             Queued::Waits { displaced } => {
@@ -128,7 +128,7 @@ impl Switch {
     }
 
     /// Lets a looped port send, if it is free and packets wait. One that egress drops takes no time.
-    pub(super) fn pump<F: Follow>(&mut self, port: Port, out: &mut impl Sink, follow: &mut F) {
+    pub(super) fn pump<F: Follow>(&mut self, port: Port, out: &mut dyn Sink, follow: &mut F) {
         while let Some(mut copy) = self.next_to_send(port) {
             self.egress_of(&mut copy, out, follow);
         }
@@ -145,7 +145,7 @@ impl Core {
         &mut self,
         packet: &Passing,
         bytes: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         let (port, bytes) = (packet.port, without_checksum(bytes));

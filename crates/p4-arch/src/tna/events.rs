@@ -159,7 +159,7 @@ impl Architecture for Core {
         event: glue::Event,
         carrier: &mut Carrier,
         travel: &Travel<Passing>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         let Carrier { machine, given, .. } = carrier;
@@ -216,7 +216,7 @@ impl Core {
         &mut self,
         event: Event,
         at: &At<'_>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         let packet = at.packet;

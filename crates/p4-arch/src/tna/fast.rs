@@ -73,7 +73,7 @@ impl Switch {
         &mut self,
         segment: usize,
         packet: &Passing,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> bool {
         let Some(fast) = &mut self.fast else {
             return false;
@@ -122,7 +122,7 @@ impl Switch {
 
 impl Core {
     /// All that happens to a packet on a path.
-    fn finish(&mut self, ending: &Ending, at: &At<'_>, out: &mut impl Sink) {
+    fn finish(&mut self, ending: &Ending, at: &At<'_>, out: &mut dyn Sink) {
         let follow = &mut Nothing::<NoTrace>::default();
         for request in &ending.calls {
             self.meet(request, at.told);

@@ -16,7 +16,7 @@ impl Switch {
         &mut self,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         let id = follow.born(None, Kind::Original, 0, Some(port));
@@ -31,7 +31,7 @@ impl Switch {
     pub(super) fn ingress_of<F: Follow>(
         &mut self,
         arrival: Arrival,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         let Arrival {
@@ -53,7 +53,7 @@ impl Switch {
         port: Port,
         bytes: &[u8],
         resubmitted: Option<&[u8]>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         follow.resume(origin.id);

@@ -163,7 +163,7 @@ impl Switch {
         now: Time,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> bool {
         if !self.core.elsewhere.have(port) {
             return false;
@@ -175,7 +175,7 @@ impl Switch {
     }
 
     /// Lets happen what happens by itself at `now` in other programs.
-    pub(super) fn go_on_elsewhere(&mut self, now: Time, out: &mut impl Sink) {
+    pub(super) fn go_on_elsewhere(&mut self, now: Time, out: &mut dyn Sink) {
         for other in &mut self.others.joined {
             if other.next_departure().is_some_and(|next| next <= now) {
                 other.advance(now, out);
@@ -184,7 +184,7 @@ impl Switch {
     }
 
     /// Hands packets from program to program until none is under way.
-    pub(super) fn settle_everywhere<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
+    pub(super) fn settle_everywhere<F: Follow>(&mut self, out: &mut dyn Sink, follow: &mut F) {
         let now = self.core.now;
         for other in &mut self.others.joined {
             other.begin(now);
@@ -217,7 +217,7 @@ impl Switch {
         }
     }
 
-    fn settle_quietly(&mut self, out: &mut impl Sink) {
+    fn settle_quietly(&mut self, out: &mut dyn Sink) {
         match self.carrier.machine.shows_undefined() {
             true => self.settle(out, &mut Nothing::<Silent>::default()),
             false => self.settle(out, &mut Nothing::<NoTrace>::default()),

@@ -459,7 +459,7 @@ impl Switch {
     }
 
     /// Lets happen what happens by itself until `now`.
-    pub fn advance(&mut self, now: Time, out: &mut impl Sink) {
+    pub fn advance(&mut self, now: Time, out: &mut dyn Sink) {
         if self.carrier.machine.shows_undefined() {
             self.go_on_together(now, out, &mut Nothing::<Silent>::default());
         } else {
@@ -468,7 +468,7 @@ impl Switch {
     }
 
     /// In all programs, in the order of time.
-    fn go_on_together<F: Follow>(&mut self, now: Time, out: &mut impl Sink, follow: &mut F) {
+    fn go_on_together<F: Follow>(&mut self, now: Time, out: &mut dyn Sink, follow: &mut F) {
         if !self.has_company() {
             return self.go_on(now, out, follow);
         }
@@ -480,7 +480,7 @@ impl Switch {
         }
     }
 
-    fn go_on<F: Follow>(&mut self, now: Time, out: &mut impl Sink, follow: &mut F) {
+    fn go_on<F: Follow>(&mut self, now: Time, out: &mut dyn Sink, follow: &mut F) {
         let (mut moment, mut generated_now) = (Time::ZERO, 0);
         while let Some(next) = self.next_own().filter(|next| *next <= now) {
             self.core.packets = 1;
@@ -521,7 +521,7 @@ impl Switch {
 
     /// Takes a packet in and runs it to completion, but for what waits at a looped port with a rate;
     /// what leaves goes to `out`.
-    pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut impl Sink) {
+    pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut dyn Sink) {
         if self.carrier.machine.shows_undefined() {
             self.take(now, port, data, out, &mut Nothing::<Silent>::default());
         } else {
@@ -535,7 +535,7 @@ impl Switch {
         now: Time,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> Trace {
         let mut tree = Tree::new(self.core.image.prepared.share());
         self.take(now, port, data, out, &mut tree);
@@ -547,7 +547,7 @@ impl Switch {
         now: Time,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         self.advance(now, out);
@@ -576,7 +576,7 @@ impl Switch {
         &mut self,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         let stats = &mut self.core.externs.stats;
@@ -591,7 +591,7 @@ impl Switch {
 
     /// Carries on until nothing is under way but what waits for its time. Copies on their way out
     /// go first.
-    pub(super) fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
+    pub(super) fn settle<F: Follow>(&mut self, out: &mut dyn Sink, follow: &mut F) {
         loop {
             if let Some(copy) = self.core.to_egress.pop_front() {
                 self.queue_or_send(copy, out, follow);
@@ -609,7 +609,7 @@ impl Switch {
         &mut self,
         segment: usize,
         packet: &Passing,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         if !F::UNSEEN || !self.takes_path(segment, packet, out) {
@@ -622,7 +622,7 @@ impl Switch {
         &mut self,
         segment: usize,
         packet: &Passing,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         let words = &mut self.carrier.given;

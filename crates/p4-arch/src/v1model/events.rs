@@ -148,7 +148,7 @@ impl Architecture for Core {
         event: glue::Event,
         carrier: &mut Carrier,
         travel: &Travel<Instance>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         let asked = travel.request(&event);
@@ -191,7 +191,7 @@ impl Core {
         &mut self,
         event: Event,
         at: &At<'_>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         match event {
@@ -449,7 +449,7 @@ impl Core {
     }
 
     #[inline]
-    pub fn transmit<F: Follow>(&mut self, at: &At<'_>, out: &mut impl Sink, follow: &mut F) {
+    pub fn transmit<F: Follow>(&mut self, at: &At<'_>, out: &mut dyn Sink, follow: &mut F) {
         let length = at.output.len();
         let length = at.truncate.map_or(length, |n| length.min(n as usize));
         let (port, priority) = (at.told[told::PORT] as Port, at.told[told::PRIORITY] as u8);

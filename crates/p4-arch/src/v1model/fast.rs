@@ -187,7 +187,7 @@ impl Switch {
         now: Time,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> bool {
         if self.core.stopped.is_some() {
             return false;
@@ -222,7 +222,7 @@ impl Switch {
         now: Time,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> bool {
         let (all, own) = (&fast.paths.all, &mut fast.own);
         let packet = Instance {
@@ -264,7 +264,7 @@ impl Switch {
         all: &[Known<Ending>],
         own: &mut Buffers,
         again: &Again,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> Option<bool> {
         let mut packet = again.instance;
         packet.bytes = again.bytes.len() as u64;
@@ -374,7 +374,7 @@ impl Core {
         fired: &Fired,
         passed: &Passed<'_>,
         buffers: &Buffers,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) {
         let mut at = passed.at(buffers, Some(fired));
         let event = Event::numbered(fired.event);

@@ -37,7 +37,7 @@ impl Switch {
         all: &[Known<Ending>],
         own: &Buffers,
         passed: &Passed<'_>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> bool {
         let ending = passed.ending();
         self.core.count(ending, own, passed.packet);
@@ -55,7 +55,7 @@ impl Switch {
         all: &[Known<Ending>],
         own: &Buffers,
         passed: &Passed<'_>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> bool {
         let mut all_known = true;
         let mut events = passed.ending().events.iter().peekable();
@@ -82,7 +82,7 @@ impl Switch {
     }
 
     /// What waits leaves; `false` if one of them had no path.
-    fn others_leave(&mut self, all: &[Known<Ending>], out: &mut impl Sink) -> bool {
+    fn others_leave(&mut self, all: &[Known<Ending>], out: &mut dyn Sink) -> bool {
         let mut all_known = true;
         while let Some(copy) = self.core.queues.next_copy() {
             if self.core.held.limited {
@@ -98,7 +98,7 @@ impl Switch {
     }
 
     /// Copies for all ports of a group leave at once. One without a path is a stray.
-    fn copies_leave(&mut self, at: &At<'_>, out: &mut impl Sink) {
+    fn copies_leave(&mut self, at: &At<'_>, out: &mut dyn Sink) {
         let (group, mut n) = (at.told[told::GROUP] as u32, 0);
         self.core.copies(at, &mut nobody(), |_, _, _| n += 1);
         for index in 0..n {
@@ -123,7 +123,7 @@ impl Switch {
     }
 
     /// The same for clones from ingress, for all ports of a session; `false` if one of them had no path.
-    fn clones_leave(&mut self, all: &[Known<Ending>], at: &At<'_>, out: &mut impl Sink) -> bool {
+    fn clones_leave(&mut self, all: &[Known<Ending>], at: &At<'_>, out: &mut dyn Sink) -> bool {
         let (origin, mut n) = (Origin::IngressClone, 0);
         let session = self
             .core
@@ -173,13 +173,13 @@ impl Switch {
     }
 
     /// `false` if the clone has no path.
-    fn clone_leaves(&mut self, all: &[Known<Ending>], copy: &Copy, out: &mut impl Sink) -> bool {
+    fn clone_leaves(&mut self, all: &[Known<Ending>], copy: &Copy, out: &mut dyn Sink) -> bool {
         let index = self.core.stages().index(copy.start());
         known(all, index).is_some_and(|known| self.copy_leaves(&known.code, 0, copy, out))
     }
 
     /// A packet goes on from where it was made on a path; `false` if it has none from there.
-    pub(super) fn goes_on(&mut self, forked: &Forked, copy: &Copy, out: &mut impl Sink) -> bool {
+    pub(super) fn goes_on(&mut self, forked: &Forked, copy: &Copy, out: &mut dyn Sink) -> bool {
         let Forked { code, fork } = forked;
         let goes_on = fork.number > 0 && self.copy_leaves(code, fork.number, copy, out);
         self.strays |= !goes_on;
@@ -191,7 +191,7 @@ impl Switch {
         code: &Arc<Code<Ending>>,
         fork: usize,
         copy: &Copy,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> bool {
         let leaving = Leaving {
             instance: copy.instance,
@@ -211,7 +211,7 @@ impl Switch {
         code: &Arc<Code<Ending>>,
         fork: usize,
         leaving: &Leaving<'_>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> bool {
         let Switch {
             core,

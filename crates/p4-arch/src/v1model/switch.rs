@@ -266,7 +266,7 @@ impl Switch {
     }
 
     /// Lets the packets leave whose turn comes until `now`.
-    pub fn advance(&mut self, now: Time, out: &mut impl Sink) {
+    pub fn advance(&mut self, now: Time, out: &mut dyn Sink) {
         if self.carrier.machine.shows_undefined() {
             self.depart(now, out, &mut Nothing::<Silent>::default());
         } else {
@@ -274,7 +274,7 @@ impl Switch {
         }
     }
 
-    fn depart<F: Follow>(&mut self, now: Time, out: &mut impl Sink, follow: &mut F) {
+    fn depart<F: Follow>(&mut self, now: Time, out: &mut dyn Sink, follow: &mut F) {
         while self.core.stopped.is_none() {
             let Some((time, copy)) = self.core.held.leave(now) else {
                 break;
@@ -287,7 +287,7 @@ impl Switch {
     }
 
     /// Takes a packet in and runs it to completion; what leaves goes to `out`.
-    pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut impl Sink) {
+    pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut dyn Sink) {
         if self.carrier.machine.shows_undefined() {
             self.process_with(now, port, data, out, &mut Nothing::<Silent>::default());
         } else if !self.take_path(now, port, data, out) {
@@ -302,7 +302,7 @@ impl Switch {
         now: Time,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) {
         let are_limited = self.core.held.limited;
         let native = self.carrier.engine.native();
@@ -342,7 +342,7 @@ impl Switch {
         now: Time,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
     ) -> Trace {
         let mut tree = Tree::new(self.core.image.prepared.share());
         self.process_with(now, port, data, out, &mut tree);
@@ -354,7 +354,7 @@ impl Switch {
         now: Time,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         if self.core.held.limited {
@@ -370,7 +370,7 @@ impl Switch {
     }
 
     /// Carries on until nothing of the packet is under way but what waits for its turn.
-    pub(super) fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
+    pub(super) fn settle<F: Follow>(&mut self, out: &mut dyn Sink, follow: &mut F) {
         // Copies on their way out go first, as simple_switch's egress threads do not wait.
         while let Some(waiting) = self.core.queues.next() {
             match waiting {
@@ -384,7 +384,7 @@ impl Switch {
     pub(super) fn queue_up<F: Follow>(
         &mut self,
         copy: Box<Copy>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         follow.resume(copy.instance.id);

@@ -51,7 +51,7 @@ impl Switch {
         &mut self,
         port: Port,
         data: &[u8],
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         self.load::<F>(data);
@@ -74,7 +74,7 @@ impl Switch {
     pub(super) fn ingress_of<F: Follow>(
         &mut self,
         again: Box<Again>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         follow.resume(again.instance.id);
@@ -91,7 +91,7 @@ impl Switch {
     pub(super) fn egress_of<F: Follow>(
         &mut self,
         copy: Box<Copy>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         follow.resume(copy.instance.id);
@@ -107,7 +107,7 @@ impl Switch {
     pub(super) fn egress_by_blocks<F: Follow>(
         &mut self,
         mut copy: Box<Copy>,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         self.load::<F>(&copy.bytes);
@@ -156,7 +156,7 @@ impl Switch {
         &mut self,
         start: Start,
         packet: Instance,
-        out: &mut impl Sink,
+        out: &mut dyn Sink,
         follow: &mut F,
     ) {
         let travel = self.travel(start, packet);
