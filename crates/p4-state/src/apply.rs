@@ -3,6 +3,7 @@
 use crate::cells::{Array, Count, Meter, MeterConfig};
 use crate::error::UpdateError;
 use crate::idle::Idle;
+use crate::matcher::Place;
 use crate::profile::Member;
 use crate::replication::SESSIONS;
 use crate::resolve::{action, checked, set_pattern, Use};
@@ -14,7 +15,27 @@ use num_bigint::BigUint;
 use p4_ir::ir;
 
 /// Takes an update back. Inverses run in the reverse order of their updates.
-pub(crate) type Inverse = Box<dyn FnOnce(&mut State)>;
+pub(crate) enum Inverse {
+    /// Of an insert, of which controllers send hundreds of thousands
+    Forget {
+        table: usize,
+        place: Place,
+    },
+    Other(Box<dyn FnOnce(&mut State)>),
+}
+
+impl Inverse {
+    fn by(inverse: impl FnOnce(&mut State) + 'static) -> Inverse {
+        Inverse::Other(Box::new(inverse))
+    }
+
+    pub fn run(self, state: &mut State) {
+        match self {
+            Inverse::Forget { table, place } => state.tables[table].forget(place),
+            Inverse::Other(inverse) => inverse(state),
+        }
+    }
+}
 
 type Applied = Result<Inverse, UpdateError>;
 
@@ -71,7 +92,7 @@ impl State {
                 }
                 let group = *group;
                 let old = swap(&mut self.groups, group, replicas.clone());
-                Ok(Box::new(move |state| {
+                Ok(Inverse::by(move |state| {
                     swap(&mut state.groups, group, old);
                 }))
             }
@@ -81,7 +102,7 @@ impl State {
                     return Err(UpdateError::SessionOutOfRange { session });
                 }
                 let old = swap(&mut self.sessions, session, *to);
-                Ok(Box::new(move |state| {
+                Ok(Inverse::by(move |state| {
                     swap(&mut state.sessions, session, old);
                 }))
             }
@@ -97,7 +118,7 @@ impl State {
             } => self.set_member_group(profile, *group, members.clone()),
             Update::FindUnused { profile, group } => {
                 self.check_unused(self.profile_named(profile)?, *group)?;
-                Ok(Box::new(|_| ()))
+                Ok(Inverse::by(|_| ()))
             }
         }
     }
@@ -160,7 +181,7 @@ impl State {
         self.changeable(table)?;
         let leads = self.leads(table, &entry.target)?;
         let place = self.tables[table].insert(pattern, priority, leads, None)?;
-        Ok(Box::new(move |state| state.tables[table].forget(place)))
+        Ok(Inverse::Forget { table, place })
     }
 
     fn modify(&mut self, entry: &Entry) -> Applied {
@@ -170,7 +191,7 @@ impl State {
         let leads = self.leads(table, &entry.target)?;
         let set = move |state: &mut State, leads: Leads| state.tables[table].redirect(place, leads);
         let old = set(self, leads);
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             old.and_then(|old| set(state, old));
         }))
     }
@@ -180,7 +201,7 @@ impl State {
         self.changeable(table)?;
         let place = self.tables[table].locate(&pattern, priority)?;
         let old = self.tables[table].take(place);
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             if let Some(old) = old {
                 state.tables[table].put(old);
             }
@@ -190,7 +211,7 @@ impl State {
     fn find_entry(&self, key: &EntryKey) -> Applied {
         let (table, pattern, priority) = self.entry_key(key)?;
         self.tables[table].locate(&pattern, priority)?;
-        Ok(Box::new(|_| {}))
+        Ok(Inverse::by(|_| {}))
     }
 
     fn clear(&mut self, table: &str) -> Applied {
@@ -201,7 +222,7 @@ impl State {
             .into_iter()
             .filter_map(|place| self.tables[table].take(place))
             .collect();
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             while let Some(entry) = old.pop() {
                 state.tables[table].put(entry);
             }
@@ -228,7 +249,7 @@ impl State {
         };
         let old = std::mem::replace(&mut table.default, new);
         let old_leads = table.default_leads.take();
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             state.tables[index].default = old;
             state.tables[index].default_leads = old_leads;
         }))
@@ -254,7 +275,7 @@ impl State {
             (_, leads) => leads?,
         };
         let old = self.tables[index].default_leads.replace(leads);
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             state.tables[index].default_leads = old;
         }))
     }
@@ -272,7 +293,7 @@ impl State {
             Some(std::mem::replace(&mut stored.measured_mut().idle, idle))
         };
         let old = set(self, Idle::new(ttl));
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             old.and_then(|old| set(state, old));
         }))
     }
@@ -294,7 +315,7 @@ impl State {
             .map(|member| set_pattern(&keys, member))
             .collect();
         let old = std::mem::replace(&mut self.value_sets[index], patterns?);
-        Ok(Box::new(move |state| state.value_sets[index] = old))
+        Ok(Inverse::by(move |state| state.value_sets[index] = old))
     }
 
     /// Replaces one cell or all of them in an array kept as `cells`.
@@ -313,7 +334,7 @@ impl State {
         let Some(index) = index else {
             let new = Array::new(size, value);
             let old = std::mem::replace(array, new);
-            return Ok(Box::new(move |state| {
+            return Ok(Inverse::by(move |state| {
                 if let Some(array) = cells(&mut state.cells[id]) {
                     *array = old;
                 }
@@ -323,7 +344,7 @@ impl State {
             return Err(UpdateError::IndexOutOfRange { name, index, size });
         };
         let old = std::mem::replace(cell, value);
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             if let Some(cell) = cells(&mut state.cells[id]).and_then(|array| array.get_mut(index)) {
                 *cell = old;
             }
@@ -367,7 +388,7 @@ impl State {
             Some(std::mem::replace(&mut stored.measured_mut().count, count))
         };
         let old = set(self, count);
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             old.and_then(|old| set(state, old));
         }))
     }
@@ -388,7 +409,7 @@ impl State {
             Some(std::mem::replace(&mut stored.measured_mut().meter, meter))
         };
         let old = set(self, Meter::new(config));
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             old.and_then(|old| set(state, old));
         }))
     }
@@ -407,7 +428,7 @@ impl State {
             let size = registers.cells.len();
             let new = words.iter().copied().cycle().take(size).collect();
             let old = std::mem::replace(&mut registers.cells, new);
-            return Ok(Box::new(move |state| {
+            return Ok(Inverse::by(move |state| {
                 if let Cells::Registers(registers) = &mut state.cells[id] {
                     registers.cells = old;
                 }
@@ -419,7 +440,7 @@ impl State {
         };
         let old = cell.to_vec();
         cell.copy_from_slice(&words);
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             if let Some(cell) = state.register_mut(id as u32, index) {
                 cell.copy_from_slice(&old);
             }
@@ -482,7 +503,7 @@ impl State {
             _ => None,
         };
         let old = set(self, new);
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             set(state, old);
         }))
     }
@@ -526,7 +547,7 @@ impl State {
             _ => None,
         };
         let old = set(self, new);
-        Ok(Box::new(move |state| {
+        Ok(Inverse::by(move |state| {
             set(state, old);
         }))
     }

@@ -6,8 +6,9 @@ use crate::names::find;
 use crate::state::State;
 use crate::table::{KeyInfo, Kind, Table};
 use crate::update::{ActionSpec, Args, EntryKey, Match};
-use crate::value::{less, ones, to_words};
+use crate::value::{less, push_ones, push_words, to_words};
 use num_bigint::BigUint;
+use p4_ir::ir::words;
 
 impl State {
     pub(crate) fn table_named(&self, name: &str) -> Result<usize, UpdateError> {
@@ -67,16 +68,17 @@ fn pattern(
     matches: &[(String, Match)],
     any_mask: bool,
 ) -> Result<Pattern, UpdateError> {
-    let mut given = vec![None; table.keys.len()];
-    for (name, one) in matches {
+    // By key the index of its match
+    let mut given = vec![NOT_GIVEN; table.keys.len()];
+    for (own, (name, _)) in matches.iter().enumerate() {
         let first = find("key", name, table.keys.iter().map(|key| &*key.name))?;
         // A field may be a key more than once; its matches come in the order of the keys.
         let same = |at: &usize| table.keys[*at].name == table.keys[first].name;
         let index = (first..table.keys.len())
             .filter(same)
-            .find(|at| given[*at].is_none())
+            .find(|at| given[*at] == NOT_GIVEN)
             .unwrap_or(first);
-        if given[index].replace(one).is_some() {
+        if std::mem::replace(&mut given[index], own) != NOT_GIVEN {
             return Err(UpdateError::TwiceGiven {
                 what: "key",
                 name: name.clone(),
@@ -84,21 +86,15 @@ fn pattern(
         }
     }
     let words = table.key_words();
-    let mut parts = Parts {
-        any_mask,
-        value: vec![0; words],
-        mask: vec![0; words],
-        ranges: Vec::new(),
-        prefix: 0,
-    };
+    let mut parts = Parts::of(words, any_mask);
     for (key, given) in table.keys.iter().zip(given) {
-        match given {
-            Some(given) => parts.add(key, given)?,
+        match matches.get(given) {
+            Some((_, given)) => parts.add(key, given)?,
             None if key.kind == Kind::Exact => {
                 let (table, key) = (table.name.to_string(), key.name.to_string());
                 return Err(UpdateError::MissingKey { table, key });
             }
-            None => {}
+            None => parts.pass(key),
         }
     }
     let Parts {
@@ -119,13 +115,7 @@ fn pattern(
 /// The members of a value set have patterns as entries have.
 pub(crate) fn set_pattern(keys: &[KeyInfo], matches: &[Match]) -> Result<Pattern, UpdateError> {
     let words = keys.iter().map(|key| key.words).sum();
-    let mut parts = Parts {
-        any_mask: false,
-        value: vec![0; words],
-        mask: vec![0; words],
-        ranges: Vec::new(),
-        prefix: 0,
-    };
+    let mut parts = Parts::of(words, false);
     for (index, key) in keys.iter().enumerate() {
         match matches.get(index) {
             // A parser compares by masks whatever a set is said to be matched by.
@@ -157,6 +147,10 @@ pub(crate) fn set_pattern(keys: &[KeyInfo], matches: &[Match]) -> Result<Pattern
     })
 }
 
+/// In the place of the index of what a key or parameter is given
+const NOT_GIVEN: usize = usize::MAX;
+
+/// A pattern, key after key in the order of their words.
 struct Parts {
     /// Optional keys take any mask, as p4c makes them ternary for bmv2.
     any_mask: bool,
@@ -167,36 +161,84 @@ struct Parts {
 }
 
 impl Parts {
+    /// Of keys that have so many words together.
+    fn of(words: usize, any_mask: bool) -> Parts {
+        Parts {
+            any_mask,
+            value: Vec::with_capacity(words),
+            mask: Vec::with_capacity(words),
+            ranges: Vec::new(),
+            prefix: 0,
+        }
+    }
+
+    /// A key whose bits do not matter
+    fn pass(&mut self, key: &KeyInfo) {
+        self.value.resize(key.at + key.words, 0);
+        self.mask.resize(key.at + key.words, 0);
+    }
+
     fn add(&mut self, key: &KeyInfo, given: &Match) -> Result<(), UpdateError> {
         let number = |value: &BigUint| checked(&key.name, value, key.width);
+        let (value, mask) = (&mut self.value, &mut self.mask);
+        let push = |given: &BigUint, limbs: &mut Vec<u64>| {
+            push_checked(&key.name, given, key.width, limbs)
+        };
         let wrong = || {
             let (key, kind) = (key.name.to_string(), key.kind.name().to_string());
             Err(UpdateError::WrongKind { key, kind })
         };
-        let (mut value, mut mask) = match (key.kind, given) {
-            (Kind::Selector, _) => return Ok(()),
+        match (key.kind, given) {
             (Kind::Exact, Match::Any) => return wrong(),
-            (_, Match::Any) => return Ok(()),
-            (Kind::Exact | Kind::Optional, Match::Exact(value) | Match::Optional(value)) => {
-                (number(value)?, ones(0, key.width, key.words))
+            (Kind::Selector, _) | (_, Match::Any) => {
+                self.pass(key);
+                return Ok(());
             }
-            (Kind::Ternary, Match::Exact(value)) => (number(value)?, ones(0, key.width, key.words)),
-            (Kind::Lpm, Match::Lpm { value, length }) => {
+            (Kind::Exact | Kind::Optional, Match::Exact(given) | Match::Optional(given))
+            | (Kind::Ternary, Match::Exact(given)) => {
+                push(given, value)?;
+                push_ones(0, key.width, key.words, mask);
+            }
+            (
+                Kind::Lpm,
+                Match::Lpm {
+                    value: given,
+                    length,
+                },
+            ) => {
                 let (length, width) = (*length, key.width);
                 if length > width {
                     let key = key.name.to_string();
                     return Err(UpdateError::PrefixTooLong { key, length, width });
                 }
                 self.prefix += length;
-                (number(value)?, ones(width - length, width, key.words))
+                push(given, value)?;
+                push_ones(width - length, width, key.words, mask);
             }
-            (Kind::Lpm, Match::Exact(value)) => {
+            (Kind::Lpm, Match::Exact(given)) => {
                 self.prefix += key.width;
-                (number(value)?, ones(0, key.width, key.words))
+                push(given, value)?;
+                push_ones(0, key.width, key.words, mask);
             }
-            (Kind::Ternary, Match::Ternary { value, mask }) => (number(value)?, number(mask)?),
-            (Kind::Optional, Match::Ternary { value, mask }) if self.any_mask => {
-                (number(value)?, number(mask)?)
+            (
+                Kind::Ternary,
+                Match::Ternary {
+                    value: given,
+                    mask: own,
+                },
+            ) => {
+                push(given, value)?;
+                push(own, mask)?;
+            }
+            (
+                Kind::Optional,
+                Match::Ternary {
+                    value: given,
+                    mask: own,
+                },
+            ) if self.any_mask => {
+                push(given, value)?;
+                push(own, mask)?;
             }
             (Kind::Range, Match::Range { low, high }) => {
                 return self.add_range(key, number(low)?, number(high)?)
@@ -205,20 +247,18 @@ impl Parts {
                 return self.add_range(key, number(value)?, number(value)?)
             }
             _ => return wrong(),
-        };
+        }
+        let (value, mask) = (&mut value[key.at..], &mut mask[key.at..]);
         if value
             .iter()
-            .zip(&mask)
+            .zip(mask.iter())
             .any(|(value, mask)| value & !mask != 0)
         {
             return Err(UpdateError::BitsOutsideMask {
                 key: key.name.to_string(),
             });
         }
-        key.as_compared(&mut value, &mut mask);
-        let own = key.at..key.at + key.words;
-        self.value[own.clone()].copy_from_slice(&value);
-        self.mask[own].copy_from_slice(&mask);
+        key.as_compared(value, mask);
         Ok(())
     }
 
@@ -228,6 +268,7 @@ impl Parts {
         mut low: Vec<u64>,
         high: Vec<u64>,
     ) -> Result<(), UpdateError> {
+        self.pass(key);
         if less(&high, &low) {
             return Err(UpdateError::EmptyRange {
                 key: key.name.to_string(),
@@ -245,11 +286,28 @@ impl Parts {
 
 /// The words of `value`, if it fits `width` bits.
 pub(crate) fn checked(name: &str, value: &BigUint, width: u32) -> Result<Vec<u64>, UpdateError> {
-    to_words(value, width).ok_or_else(|| UpdateError::TooWide {
+    to_words(value, width).ok_or_else(|| too_wide(name, value, width))
+}
+
+/// Puts the words of `value` behind `limbs`, if it fits.
+fn push_checked(
+    name: &str,
+    value: &BigUint,
+    width: u32,
+    limbs: &mut Vec<u64>,
+) -> Result<(), UpdateError> {
+    match push_words(value, width, limbs) {
+        true => Ok(()),
+        false => Err(too_wide(name, value, width)),
+    }
+}
+
+fn too_wide(name: &str, value: &BigUint, width: u32) -> UpdateError {
+    UpdateError::TooWide {
         name: name.to_string(),
         width,
         bits: value.bits(),
-    })
+    }
 }
 
 /// Where an action is to be used.
@@ -271,25 +329,26 @@ pub(crate) fn action(
         table.actions.iter().map(|action| &*action.name),
     )?;
     let action = &table.actions[index];
-    let (name, table) = (action.name.to_string(), table.name.to_string());
+    let name = || action.name.to_string();
+    let table = || table.name.to_string();
     if used_for == Use::Entry && action.default_only {
         return Err(UpdateError::DefaultOnly {
-            action: name,
-            table,
+            action: name(),
+            table: table(),
         });
     }
     if used_for == Use::Default && action.table_only {
         return Err(UpdateError::TableOnly {
-            action: name,
-            table,
+            action: name(),
+            table: table(),
         });
     }
-    let args = match &spec.args {
+    let args: Vec<_> = match &spec.args {
         Args::InOrder(args) => {
             let (given, wanted) = (args.len(), action.params.len());
             if given != wanted {
                 return Err(UpdateError::WrongArgumentCount {
-                    action: name,
+                    action: name(),
                     given,
                     wanted,
                 });
@@ -297,32 +356,37 @@ pub(crate) fn action(
             args.iter().map(Some).collect()
         }
         Args::Named(args) => {
-            let mut ordered = vec![None; action.params.len()];
-            for (param, value) in args {
+            let mut given = vec![NOT_GIVEN; action.params.len()];
+            for (own, (param, _)) in args.iter().enumerate() {
                 let index = find(
                     "parameter",
                     param,
                     action.params.iter().map(|(name, _)| &**name),
                 )?;
-                if ordered[index].replace(value).is_some() {
+                if std::mem::replace(&mut given[index], own) != NOT_GIVEN {
                     return Err(UpdateError::TwiceGiven {
                         what: "parameter",
                         name: param.clone(),
                     });
                 }
             }
-            ordered
+            let values = given.into_iter().map(|own| args.get(own));
+            values.map(|arg| arg.map(|(_, value)| value)).collect()
         }
     };
-    let mut data = Vec::new();
+    let lengths = action
+        .params
+        .iter()
+        .map(|(_, width)| words(*width) as usize);
+    let mut data = Vec::with_capacity(lengths.sum());
     for ((param, width), value) in action.params.iter().zip(args) {
         let Some(value) = value else {
             return Err(UpdateError::MissingArgument {
-                action: name,
+                action: name(),
                 name: param.to_string(),
             });
         };
-        data.extend(checked(param, value, *width)?);
+        push_checked(param, value, *width, &mut data)?;
     }
     Ok((index as u32, data.into()))
 }

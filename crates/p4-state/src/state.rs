@@ -157,6 +157,13 @@ impl State {
     /// Applies all updates in order, or, if any is wrong, none of them.
     pub fn write(&mut self, batch: &[Update]) -> Result<(), WriteError> {
         self.forget_recent();
+        if let [update] = batch {
+            // There is nothing to take back.
+            let done = self.apply(update).map(drop);
+            return done.map_err(|error| WriteError {
+                errors: vec![(0, error)],
+            });
+        }
         let mut undo = Vec::with_capacity(batch.len());
         let mut errors = Vec::new();
         for (index, update) in batch.iter().enumerate() {
@@ -168,7 +175,7 @@ impl State {
         if errors.is_empty() {
             return Ok(());
         }
-        undo.into_iter().rev().for_each(|inverse| inverse(self));
+        undo.into_iter().rev().for_each(|inverse| inverse.run(self));
         Err(WriteError { errors })
     }
 
