@@ -1,5 +1,6 @@
 //! Protobuf messages on the wire.
 
+use bytes::Buf;
 use prost::Message;
 use std::marker::PhantomData;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
@@ -53,7 +54,9 @@ impl<T: Message + Default> Decoder for Reader<T> {
     type Error = Status;
 
     fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<T>, Status> {
-        let message = T::decode(from);
+        // Bytestrings of a message that is one piece are parts of it, not copies.
+        let whole = from.copy_to_bytes(from.remaining());
+        let message = T::decode(whole);
         message.map(Some).map_err(|error| {
             Status::invalid_argument(format!("the message cannot be read: {error}"))
         })

@@ -27,7 +27,11 @@ pub fn number(bytes: &[u8], width: u32) -> Result<BigUint, BadBytes> {
     if bytes.is_empty() {
         return Err(BadBytes::Empty);
     }
-    let value = BigUint::from_bytes_be(bytes);
+    let value = match bytes.len() {
+        // Most values; a number of any length takes a copy of its bytes in the other order.
+        ..=8 => BigUint::from(bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte))),
+        _ => BigUint::from_bytes_be(bytes),
+    };
     match value.bits() {
         bits if bits > u64::from(width) => Err(BadBytes::TooWide { bits }),
         _ => Ok(value),

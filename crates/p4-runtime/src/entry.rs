@@ -216,7 +216,7 @@ pub fn action_message(schema: &Schema, spec: &ActionSpec) -> Option<Action> {
         let (_, value) = args.iter().find(|(name, _)| *name == param.name)?;
         Some(Param {
             param_id: param.id,
-            value: shortest(value),
+            value: shortest(value).into(),
         })
     };
     Some(Action {
@@ -278,7 +278,7 @@ pub fn match_messages(fields: &[Field], matches: &[(String, Match)]) -> Vec<Fiel
 fn match_message(one: &Match) -> FieldMatchKind {
     match one {
         Match::Exact(value) => FieldMatchKind::Exact(Exact {
-            value: shortest(value),
+            value: shortest(value).into(),
         }),
         Match::Lpm { value, length } => FieldMatchKind::Lpm(Lpm {
             value: shortest(value),
@@ -296,7 +296,9 @@ fn match_message(one: &Match) -> FieldMatchKind {
             value: shortest(value),
         }),
         // Keys that match anything are left out before.
-        Match::Any => FieldMatchKind::Exact(Exact { value: vec![0] }),
+        Match::Any => FieldMatchKind::Exact(Exact {
+            value: vec![0].into(),
+        }),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::entity::{CounterData, MeterConfig, MeterCounterData};
 use super::profile::ActionProfileActionSet;
 use super::rpc::Any;
+use prost::bytes::Bytes;
 
 /// An entry of a table, or its default entry.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -70,8 +71,8 @@ pub enum FieldMatchKind {
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Exact {
-    #[prost(bytes = "vec", tag = "1")]
-    pub value: Vec<u8>,
+    #[prost(bytes = "bytes", tag = "1")]
+    pub value: Bytes,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
@@ -138,6 +139,6 @@ pub struct Action {
 pub struct Param {
     #[prost(uint32, tag = "2")]
     pub param_id: u32,
-    #[prost(bytes = "vec", tag = "3")]
-    pub value: Vec<u8>,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub value: Bytes,
 }

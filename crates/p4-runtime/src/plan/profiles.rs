@@ -291,7 +291,7 @@ pub fn live_members(group: &ActionProfileGroup, down: &BTreeSet<u16>, ports: &Po
 fn shorter_action(action: &Action) -> Action {
     let mut action = action.clone();
     for param in &mut action.params {
-        param.value = shortened(&param.value);
+        param.value = shortened(&param.value).into();
     }
     action
 }

@@ -34,12 +34,12 @@ impl Planner<'_> {
         if table.is_const {
             return modify_const(table, entry, key);
         }
-        let mut plan = match action_kind(&entry.action)? {
+        let target = match action_kind(&entry.action)? {
             None if how == UpdateType::Insert => {
                 let message = format!("an entry of {} needs an action", table.name);
                 return Err(Refusal::invalid(message));
             }
-            None => Plan::of([Update::Find(key.clone())]),
+            None => None,
             Some(TableActionKind::OneShot(set)) => {
                 let old = self.store.extra(table.id, &key);
                 let old = old.and_then(|extra| extra.one_shot.clone());
@@ -47,29 +47,28 @@ impl Planner<'_> {
             }
             Some(kind) => {
                 self.refuse_mixing(table)?;
-                let target = target(schema, table, kind)?;
-                let entry = Entry {
-                    key: key.clone(),
-                    target,
-                };
-                Plan::of([match how {
-                    UpdateType::Insert => Update::Insert(entry),
-                    _ => Update::Modify(entry),
-                }])
+                Some(target(schema, table, kind)?)
             }
         };
-        plan.updates
-            .extend(direct_updates(how, table, entry, &key)?);
+        let direct = direct_updates(how, table, entry, &key)?;
         let one_shot = self.store.extra(table.id, &key);
         let extra = Extra {
             one_shot: one_shot.and_then(|extra| extra.one_shot.clone()),
             ..extra(entry)
         };
-        if extra.is_nothing() && !self.store.has_extras(table.id) {
-            return Ok(plan);
-        }
+        let changes_extras = !extra.is_nothing() || self.store.has_extras(table.id);
+        let of_extra = changes_extras.then(|| key.clone());
+        let mut plan = Plan::of([match (target, how) {
+            (None, _) => Update::Find(key),
+            (Some(target), UpdateType::Insert) => Update::Insert(Entry { key, target }),
+            (Some(target), _) => Update::Modify(Entry { key, target }),
+        }]);
+        plan.updates.extend(direct);
         let id = table.id;
-        Ok(plan.then(move |store| store.set_extra(id, key, extra)))
+        Ok(match of_extra {
+            Some(key) => plan.then(move |store| store.set_extra(id, key, extra)),
+            None => plan,
+        })
     }
 
     fn delete(&mut self, table: &Table, key: EntryKey) -> Plan {

@@ -352,7 +352,7 @@ impl Lab {
     pub fn action(&self, name: &str, params: &[u64]) -> Action {
         let param = |(value, param_id): (&u64, u32)| Param {
             param_id,
-            value: bytes(*value),
+            value: bytes(*value).into(),
         };
         Action {
             action_id: self.id(name),
@@ -437,7 +437,7 @@ pub fn bytes(value: u64) -> Vec<u8> {
 
 pub fn exact(value: u64) -> FieldMatchKind {
     FieldMatchKind::Exact(Exact {
-        value: bytes(value),
+        value: bytes(value).into(),
     })
 }
 

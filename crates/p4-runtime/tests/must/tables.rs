@@ -24,7 +24,7 @@ fn acl(lab: &Lab, matches: Vec<(u32, FieldMatchKind)>, priority: i32) -> TableEn
 
 fn raw_l2(lab: &Lab, value: &[u8]) -> TableEntry {
     let exact = FieldMatchKind::Exact(Exact {
-        value: value.to_vec(),
+        value: value.to_vec().into(),
     });
     lab.entry("l2", vec![exact], lab.action("forward", &[2]))
 }
@@ -53,7 +53,7 @@ fn replies_have_the_shortest_bytestrings() {
     else {
         unreachable!("an action")
     };
-    action.params[0].value = vec![0, 0, 2];
+    action.params[0].value = vec![0, 0, 2].into();
     lab.insert(EntityKind::Table(entry)).expect("an insert");
     let read = lab.read_entry(TableEntry {
         table_id: lab.id("l2"),
@@ -368,7 +368,7 @@ fn each_parameter_of_an_action_has_one_value_that_fits() {
     let id = lab.id("forward");
     let param = |param_id, value: &[u8]| Param {
         param_id,
-        value: value.to_vec(),
+        value: value.to_vec().into(),
     };
     for params in [
         vec![],
