@@ -174,7 +174,7 @@ def _bmv2(source: Path) -> Iterator[Contestant | str]:
         yield f"p4c-bm2-ss failed: {' '.join(done.stderr.split())[:200]}"
         return
     address = f"127.0.0.1:{20_000 + os.getpid() % 40_000}"
-    command = [switch, "--no-p4", "--device-id", str(DEVICE), "--thrift-port", "0"]
+    command = [switch, "--no-p4", "--device-id", str(DEVICE), *_no_thrift(switch)]
     quiet = subprocess.DEVNULL
     with subprocess.Popen(
         [*command, "--", "--grpc-server-addr", address], stdout=quiet, stderr=quiet
@@ -186,6 +186,12 @@ def _bmv2(source: Path) -> Iterator[Contestant | str]:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(10)
             process.kill()
+
+
+def _no_thrift(switch: str) -> list[str]:
+    """What keeps it from a port that another switch may have; a build without Thrift refuses it."""
+    done = subprocess.run([switch, "--help"], capture_output=True, text=True, check=False)
+    return ["--thrift-port", "0"] if "--thrift-port" in done.stdout else []
 
 
 def _when_it_listens(address: str, process: subprocess.Popen[bytes]) -> str:
