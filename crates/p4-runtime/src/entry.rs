@@ -173,7 +173,7 @@ pub fn action(schema: &Schema, table: &Table, action: &Action) -> Result<ActionS
         }
         let value = number(&given.value, param.width)
             .map_err(|bad| Refusal::invalid(bad.about(&what(), param.width)))?;
-        args.push((param.name.clone(), value));
+        args.push(value);
     }
     if action.params.len() > args.len() {
         let known_id = |id| known.params.iter().any(|param| param.id == id);
@@ -184,7 +184,8 @@ pub fn action(schema: &Schema, table: &Table, action: &Action) -> Result<ActionS
     }
     Ok(ActionSpec {
         name: known.name.clone(),
-        args: Args::Named(args),
+        // P4Info has them in the order of the action's declaration, as the engine does.
+        args: Args::InOrder(args),
     })
 }
 

@@ -5,7 +5,7 @@ use p4_arch::v1model::{Image, Switch};
 use p4_info::P4Info;
 use p4_time::Time;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A place for a switch, between two packets.
 pub trait Host {
@@ -48,12 +48,15 @@ pub fn ask<R: Send + 'static>(
     plant: &dyn Plant,
     action: impl FnOnce(&mut dyn Host) -> R + Send + 'static,
 ) -> Result<R, Gone> {
-    let (reply, answer) = std::sync::mpsc::channel();
+    let answer = Arc::new(Mutex::new(None));
+    let reply = Arc::clone(&answer);
     plant.run(Box::new(move |host| {
-        // Nobody waits any more: then nobody misses the answer.
-        let _ = reply.send(action(host));
+        let done = action(host);
+        *reply.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
     }))?;
-    answer.recv().map_err(|_| Gone)
+    // The job is done by now, or it never will be.
+    let done = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+    done.ok_or(Gone)
 }
 
 /// A compiled program and what it shows to its control plane.
