@@ -190,14 +190,6 @@ impl Switch {
         }
     }
 
-    /// See [`v1model::Switch::look_ahead`].
-    #[inline]
-    pub fn look_ahead(&self, step: usize) {
-        if let Switch::V1Model(own) = self {
-            own.look_ahead(step);
-        }
-    }
-
     /// The same, and everything that happened on the way.
     pub fn process_traced(
         &mut self,
@@ -210,6 +202,7 @@ impl Switch {
     }
 
     /// When something happens by itself next.
+    #[inline]
     pub fn next_departure(&self) -> Option<Time> {
         either!(self, own => own.next_departure())
     }

@@ -33,8 +33,11 @@ pub const DEFAULT_FUEL: u64 = 1_000_000;
 
 /// What one packet needs while it is processed. Kept from packet to packet.
 #[derive(Clone, Debug)]
+#[repr(C)] // what a packet on a fast path looks at comes first
 pub struct Machine {
     pub frame: Vec<u64>,
+    /// What is undefined, if it is to be seen
+    undefined: Option<Box<Undefined>>,
     pub packet: Packet,
     /// Bytes by which `setValid` and `setInvalid` have changed the packet's length so far.
     pub length_delta: i64,
@@ -49,8 +52,6 @@ pub struct Machine {
     calls: Vec<Pc>,
     /// For operations on wide values
     pub(crate) scratch: Vec<u64>,
-    /// What is undefined, if it is to be seen
-    undefined: Option<Box<Undefined>>,
 }
 
 impl Machine {

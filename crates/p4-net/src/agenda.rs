@@ -250,23 +250,6 @@ impl<T: Copy + Ranked> EventQueue<T> {
         found
     }
 
-    /// What will happen next, as far as that is easily seen: what is due, then what may come soon, in any
-    /// order.
-    #[inline]
-    pub(crate) fn coming(&self) -> impl Iterator<Item = &T> {
-        let mut id = self.due.first;
-        let mut soon = self.lowest();
-        std::iter::from_fn(move || {
-            if id == NONE {
-                let (digit, slot) = soon.take()?;
-                id = self.later[digit][slot].first;
-            }
-            let entry = self.entries.get(id as usize)?;
-            id = entry.next;
-            Some(&entry.what)
-        })
-    }
-
     /// What happens next, if it does until `end`.
     #[inline]
     pub fn pop(&mut self, end: Time) -> Option<(Time, T)> {
@@ -369,8 +352,6 @@ mod tests {
                 let mut all: Vec<_> = heap.iter().map(|Reverse(one)| *one).collect();
                 all.sort_unstable();
                 let pending = agenda.pending();
-                let is_pending = |what: &Happening| pending.iter().any(|one| one.1 == *what);
-                prop_assert!(agenda.coming().take(5).all(is_pending));
                 let pending = pending.iter().map(|(time, what)| (time.picos(), what.rank()));
                 prop_assert!(pending.eq(all.iter().map(|one| (one.0, one.1))));
                 let end = now.saturating_add(distance >> 34);

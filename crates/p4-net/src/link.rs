@@ -179,11 +179,16 @@ pub struct WireStats {
 
 /// One direction of a link. What every frame needs is within two cache lines, since a network of a
 /// thousand switches does not fit into the cache.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Wire {
     pub(crate) to: End,
-    in_flight: Line,
+    /// No frame waits, and none is to be looked at: a link that is up, without loss and jitter, and
+    /// a port with one queue and no shaper.
+    is_plain: bool,
+    /// It leads to another part of the network, where a ghost delivers its frames.
+    is_away: bool,
     epoch: u32,
+    in_flight: Line,
     index: u32,
     busy_until: Time,
     last_arrival: Time,
@@ -193,11 +198,6 @@ pub(crate) struct Wire {
     delay: Time,
     /// Length and transmission time of the last frame, as the next is often as long
     last: (usize, Time),
-    /// No frame waits, and none is to be looked at: a link that is up, without loss and jitter, and
-    /// a port with one queue and no shaper.
-    is_plain: bool,
-    /// It leads to another part of the network, where a ghost delivers its frames.
-    is_away: bool,
     rest: Box<Rest>,
 }
 
@@ -316,19 +316,6 @@ impl Wire {
         let frame = pool.insert(data);
         self.in_flight.push(frame, pool);
         self.announce(time, agenda);
-    }
-
-    /// Looks at what a frame needs of the wire.
-    #[inline]
-    pub(crate) fn look_ahead(&self) {
-        std::hint::black_box(self.epoch);
-        std::hint::black_box(self.is_plain);
-    }
-
-    /// Looks at where the next frame is, or (`deep`) at the frame.
-    #[inline]
-    pub(crate) fn look_at_frame(&self, pool: &Pool, deep: bool) {
-        self.in_flight.look_ahead(pool, deep);
     }
 
     pub(crate) fn overhead(&self) -> u32 {

@@ -120,24 +120,6 @@ impl Line {
         Some(FrameId(id))
     }
 
-    /// Looks at where the next frame's bytes are, or (`deep`) at these.
-    #[inline]
-    pub(crate) fn look_ahead(self, pool: &Pool, deep: bool) {
-        let Some(slot) = pool.slots.get(self.first as usize) else {
-            return;
-        };
-        match deep {
-            true => {
-                let bytes = &slot.buffer;
-                std::hint::black_box(bytes.first().copied().unwrap_or(0));
-                std::hint::black_box(bytes.get(64).copied().unwrap_or(0));
-            }
-            false => {
-                std::hint::black_box(slot.next);
-            }
-        }
-    }
-
     pub(crate) fn frames(self, pool: &Pool) -> impl Iterator<Item = &[u8]> {
         let mut id = self.first;
         std::iter::from_fn(move || {

@@ -217,12 +217,6 @@ impl p4_net::Device for Device {
     ) {
         self.take_in(shared.get(), now, port, data, out);
     }
-
-    fn look_ahead(&self, step: usize) {
-        if let Some(switch) = &self.switch {
-            switch.look_ahead(step);
-        }
-    }
 }
 
 impl Device {

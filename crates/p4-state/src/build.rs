@@ -38,7 +38,6 @@ pub(crate) fn build(program: Arc<Program>, resources: &[Resource]) -> Result<Sta
         tables.push(build_table(&program, table, &cells)?);
     }
     Ok(State {
-        used: Default::default(),
         recent: vec![Recent::default(); tables.len()],
         value_sets: vec![Vec::new(); program.value_sets.len()],
         tables,

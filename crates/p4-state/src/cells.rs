@@ -1,7 +1,5 @@
 //! Arrays of counters, registers and meters.
 
-use std::hint::black_box;
-
 /// One counter: packets and bytes are both counted, whatever its declared type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
@@ -23,16 +21,20 @@ const PAGE: u64 = 64;
 /// An array whose cells are made a page at a time, when one of them is first written: a program may
 /// declare hundreds of thousands of meters, and a test of it use two.
 #[derive(Clone, Debug)]
+#[repr(C)] // what every packet needs comes first
 pub(crate) struct Array<T> {
     size: u64,
-    /// What cells hold that have not been written
-    rest: T,
     /// The first page apart, since most arrays need no other: one look less
     first: Option<Box<Page<T>>>,
     others: Vec<Option<Box<Page<T>>>>,
+    /// What cells hold that have not been written
+    rest: T,
 }
 
-type Page<T> = [T; PAGE as usize];
+/// A small program's cells are in one line of the cache.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Page<T>([T; PAGE as usize]);
 
 impl<T: Copy> Array<T> {
     /// `size` cells that all hold `value`.
@@ -56,7 +58,10 @@ impl<T: Copy> Array<T> {
             None => &self.first,
             Some(other) => self.others.get(other)?,
         };
-        Some(page.as_ref().map_or(&self.rest, |page| &page[place(index)]))
+        Some(
+            page.as_ref()
+                .map_or(&self.rest, |page| &page.0[place(index)]),
+        )
     }
 
     /// A cell to write; `None` beyond the end.
@@ -67,20 +72,7 @@ impl<T: Copy> Array<T> {
             Some(other) => self.others.get_mut(other)?,
         };
         let page = page.get_or_insert_with(|| new_page(&self.rest));
-        Some(&mut page[place(index)])
-    }
-
-    /// Brings where the first page is into the cache, or (`deep`) its first cells.
-    #[inline]
-    pub fn look_ahead(&self, deep: bool) {
-        match &self.first {
-            Some(page) if deep => {
-                black_box(page[0]);
-            }
-            first => {
-                black_box(first.is_some());
-            }
-        }
+        Some(&mut page.0[place(index)])
     }
 
     #[inline]
@@ -92,7 +84,7 @@ impl<T: Copy> Array<T> {
 /// Apart from the cells that are there, since it takes room on the stack.
 #[cold]
 fn new_page<T: Copy>(rest: &T) -> Box<Page<T>> {
-    Box::new([*rest; PAGE as usize])
+    Box::new(Page([*rest; PAGE as usize]))
 }
 
 #[inline]

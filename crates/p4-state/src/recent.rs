@@ -6,7 +6,6 @@
 //! turn.
 
 use p4_ir::interp::Plain;
-use std::hint::black_box;
 
 /// Words of the longest key, and of the longest list of parameters, that are kept
 const KEY: usize = 3;
@@ -66,12 +65,6 @@ impl Recent {
     /// The table is about to change.
     pub fn forget(&mut self) {
         self.kept = Default::default();
-    }
-
-    /// Brings the first answer into the cache.
-    #[inline]
-    pub fn look_ahead(&self) {
-        black_box(self.kept[0].action);
     }
 }
 

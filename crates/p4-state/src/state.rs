@@ -15,7 +15,6 @@ use p4_ir::ir::{InstanceId, Program, TableId};
 use p4_syntax::span::Span;
 use rustc_hash::FxHashMap;
 use std::fmt;
-use std::hint::black_box;
 use std::sync::Arc;
 
 /// What an architecture wants an extern instance to be.
@@ -44,22 +43,6 @@ pub enum Resource {
         size: Option<u64>,
         selector: bool,
     },
-}
-
-/// What packets have asked for since the last write: a bit for each of the first tables and instances
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Used {
-    tables: u64,
-    counters: u64,
-}
-
-/// The numbers of the bits that are set.
-fn bits(mut word: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
-        word &= word - 1;
-        Some(bit)
-    })
 }
 
 /// What an instance is made of.
@@ -104,9 +87,8 @@ pub struct Found<'a> {
 
 /// Tables, externs and groups of one switch. What every packet needs comes first.
 #[derive(Clone, Debug)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct State {
-    pub(crate) used: Used,
     /// By table of the program
     pub(crate) recent: Vec<Recent>,
     /// By instance
@@ -181,40 +163,13 @@ impl State {
 
     /// Tables are about to change.
     pub(crate) fn forget_recent(&mut self) {
-        self.used = Used::default();
         self.recent.iter_mut().for_each(Recent::forget);
-    }
-
-    /// Looks at where everything is.
-    #[inline]
-    pub fn look_at_head(&self) {
-        black_box(self.used.tables);
-        black_box(self.journal.is_open());
-    }
-
-    /// Looks at what a packet will need, so that it is in the cache by then; first at what holds
-    /// tables and cells (`deep` is false), later at what is in them.
-    #[inline]
-    pub fn look_ahead(&self, deep: bool) {
-        if !deep {
-            for table in bits(self.used.tables) {
-                if let Some(recent) = self.recent.get(table) {
-                    recent.look_ahead();
-                }
-            }
-        }
-        for counter in bits(self.used.counters) {
-            if let Some(Cells::Counters(counters)) = self.cells.get(counter) {
-                counters.look_ahead(deep);
-            }
-        }
     }
 
     /// What [`State::lookup`] would find, if the table has no direct externs, no action profile and
     /// no timeouts, so that nobody need know of the lookup.
     #[inline]
     pub fn lookup_plain(&mut self, id: TableId, key: &[u64]) -> Option<Plain<'_>> {
-        self.used.tables |= 1 << (id % u64::BITS);
         let which = self.recent.get(id as usize)?.of(key);
         match which {
             Some(which) => Some(self.recent[id as usize].answer(which)),
@@ -357,7 +312,6 @@ impl State {
         let Some(Cells::Counters(cells)) = self.cells.get_mut(counter as usize) else {
             return false;
         };
-        self.used.counters |= 1 << (counter % u64::BITS);
         let cell = cells.get_mut(index);
         cell.map(|cell| cell.add(bytes)).is_some()
     }

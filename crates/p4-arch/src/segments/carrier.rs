@@ -16,9 +16,10 @@ use p4_ir::trace::Tracer;
 
 /// What carries packets: their frame and bytes, what runs blocks, and the words given with a packet.
 #[derive(Debug)]
+#[repr(C)] // what a packet on a fast path looks at comes first
 pub(crate) struct Carrier {
-    pub machine: Machine,
     pub engine: Engine,
+    pub machine: Machine,
     pub given: Vec<u64>,
 }
 

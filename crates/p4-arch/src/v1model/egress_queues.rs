@@ -151,11 +151,17 @@ impl EgressQueues {
     }
 
     /// When a packet leaves next
+    #[inline]
     pub fn next_time(&self) -> Option<Time> {
         self.next().map(|(time, _)| time)
     }
 
+    #[inline]
     fn next(&self) -> Option<(Time, (Port, u8))> {
+        // Of most switches no packet ever waits.
+        if self.queues.is_empty() {
+            return None;
+        }
         let first = |(key, queue): (&(Port, u8), &Queue)| {
             let (time, _) = queue.packets.front()?;
             Some((*time, *key))

@@ -32,16 +32,16 @@ const MAX_DIGESTS: usize = 4096;
 const SESSIONS: u64 = 0x7fff;
 
 /// What the packets of a switch share, whatever carries them. What all of them need comes first.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Core {
     pub now: Time,
     /// Packets that the arriving packet has become so far
     pub packets: u32,
     pub image: Arc<Image>,
+    pub stopped: Option<Box<Stop>>,
     pub held: EgressQueues,
-    pub stopped: Option<Stop>,
-    pub externs: Externs,
     pub queues: Queues,
+    pub externs: Externs,
     pub config: Config,
     pub digests: VecDeque<Digest>,
     /// Fields kept for a packet made from the one under way
@@ -217,7 +217,7 @@ impl Core {
     pub fn halted(&mut self) -> Drop {
         match self.externs.stop.take() {
             Some(stop) => {
-                self.stopped = Some(stop);
+                self.stopped = Some(Box::new(stop));
                 Drop::Stopped
             }
             None => Drop::AssertionFailed,

@@ -21,7 +21,7 @@ use p4_syntax::span::Span;
 
 /// Tables and externs of one switch.
 #[derive(Debug)]
-#[repr(C)] // what every packet needs comes first
+#[repr(C, align(64))] // what every packet needs comes first
 pub(crate) struct Externs {
     pub stats: Stats,
     /// Picoseconds

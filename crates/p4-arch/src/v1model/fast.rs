@@ -7,11 +7,12 @@
 
 use super::calls::{slots, Call};
 use super::events::{At, Core};
+use super::externs::Running;
 use super::image::Image;
 use super::queue::{Again, Instance};
 use super::stages::{given, Event, Stages};
 use super::switch::Switch;
-use crate::segments::{asked, known, Architecture, Code, FastPaths, Known, Learner, Recording};
+use crate::segments::{asked, known, Code, FastPaths, Known, Learner, Recording};
 use crate::tree::Nothing;
 use crate::{Port, Sink};
 use p4_ir::glue::Segment;
@@ -349,7 +350,11 @@ impl Core {
         if code.changes_cells {
             self.externs.try_path(now.picos(), bytes);
         }
-        let mut host = self.open(Stages::ARRIVAL).host;
+        let mut host = Running {
+            image: &self.image,
+            externs: &mut self.externs,
+            between: None,
+        };
         let walked = code.paths.run(data, fork, buffers, machine, &mut host);
         if code.changes_cells {
             match walked {

@@ -102,6 +102,7 @@ pub(super) enum Waiting {
 }
 
 #[derive(Debug, Default)]
+#[repr(C, align(64))] // whether there are any is in one line of the cache
 pub(super) struct Queues {
     egress: VecDeque<Box<Copy>>,
     ingress: VecDeque<Box<Again>>,

@@ -19,7 +19,6 @@ use p4_state::{IdleEntry, State, Update, WriteError};
 use p4_syntax::span::Span;
 use p4_time::Time;
 use std::collections::VecDeque;
-use std::hint::black_box;
 use std::sync::Arc;
 
 /// The port that stands for dropping.
@@ -67,16 +66,17 @@ pub enum Assertions {
     Stop,
 }
 
-/// A v1model switch. What a packet on a fast path needs comes first, and of `core` its beginning: the
-/// switches of a large network do not fit into the cache.
+/// A v1model switch. The switches of a large network do not fit into the cache, so what a packet on a fast
+/// path needs is in five lines of it: the first one here, and those at the beginnings of `core`, its queues,
+/// its statistics and its state.
 #[repr(C, align(64))]
 pub struct Switch {
     /// Paths that many packets take, if there is native code
     pub(super) fast: Option<Box<Fast>>,
     /// Arrived packets that took a path
     pub(super) on_paths: u64,
-    pub(super) core: Core,
     pub(super) carrier: Carrier,
+    pub(super) core: Core,
     /// For packets on paths that have waited
     pub(super) room: Buffers,
     /// One of them has lost its path.
@@ -155,7 +155,7 @@ impl Switch {
 
     /// Why the switch takes no more packets, if it does not.
     pub fn stopped(&self) -> Option<&Stop> {
-        self.core.stopped.as_ref()
+        self.core.stopped.as_deref()
     }
 
     /// What the control plane can read.
@@ -258,6 +258,7 @@ impl Switch {
     }
 
     /// When a waiting packet's turn comes next, if one waits.
+    #[inline]
     pub fn next_departure(&self) -> Option<Time> {
         self.core
             .held
@@ -313,27 +314,6 @@ impl Switch {
         std::mem::swap(&mut self.fast, shared);
         self.process(now, port, data, out);
         std::mem::swap(&mut self.fast, shared);
-    }
-
-    /// A packet will come soon: looks at what it will need, so that this is in the cache by then. At
-    /// `step` 2 that is the switch itself, at 1 and 0 what the step before has brought points to.
-    #[inline]
-    pub fn look_ahead(&self, step: usize) {
-        let Core {
-            now, externs, held, ..
-        } = &self.core;
-        match step {
-            2 => {
-                black_box(self.on_paths);
-                black_box(*now);
-                black_box(held.limited);
-                black_box(externs.stats.received);
-                black_box(externs.bytes);
-                black_box(self.carrier.machine.frame.len());
-                externs.state.look_at_head();
-            }
-            _ => externs.state.look_ahead(step == 0),
-        }
     }
 
     /// The same, and everything that happened on the way.

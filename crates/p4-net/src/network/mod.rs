@@ -15,7 +15,6 @@ use crate::pool::Pool;
 use crate::tcp::Content;
 use crate::traffic::Source;
 
-mod ahead;
 mod domains;
 mod hosts;
 mod links;
@@ -49,11 +48,6 @@ pub trait Device {
         self.receive(now, port, data, out);
     }
 
-    /// A frame will come soon: the device may look at what it will need, so that this is in the cache by
-    /// then. `step` is 2, then 1, then 0, each while another frame is under way, so that a step finds
-    /// in the cache what the one before has looked at.
-    fn look_ahead(&self, _step: usize) {}
-
     /// When a frame that waits inside leaves next, if one waits.
     fn next_departure(&self) -> Option<Time> {
         None
@@ -80,10 +74,6 @@ impl<D: Device + ?Sized> Device for Box<D> {
         out: &mut Out,
     ) {
         (**self).receive_in(shared, now, port, data, out);
-    }
-
-    fn look_ahead(&self, step: usize) {
-        (**self).look_ahead(step);
     }
 
     fn next_departure(&self) -> Option<Time> {
@@ -182,14 +172,17 @@ pub struct NodeStats {
     pub filtered: u64,
 }
 
+/// What every frame needs comes first, since a large network does not fit into the cache.
+#[repr(C, align(64))]
 struct Node<D> {
+    /// The wire that it last sent on, and the port that this is at
+    sent_on: u32,
+    sent_at: u16,
     kind: Kind<D>,
     /// The outgoing wire of each port, or [`NO_CABLE`]
     ports: Vec<u32>,
     /// When the switch was last arranged to run by itself
     wake: Option<Time>,
-    /// The wire that it last sent on
-    sent_on: u32,
     stats: NodeStats,
     name: String,
 }
@@ -293,6 +286,7 @@ impl<D: Device> Network<D> {
             stats,
             wake: None,
             sent_on: NO_CABLE,
+            sent_at: 0,
         });
         NodeId((self.nodes.len() - 1) as u32)
     }
@@ -369,7 +363,6 @@ impl<D: Device> Network<D> {
             };
             self.limits.events -= 1;
             self.now = time;
-            self.look_ahead();
             self.happen(what);
         }
     }
@@ -468,7 +461,7 @@ impl<D: Device> Network<D> {
             return;
         };
         let (ports, stats, cpu_port) = (&node.ports, &mut node.stats, *cpu_port);
-        let sent_on = &mut node.sent_on;
+        let (sent_on, sent_at) = (&mut node.sent_on, &mut node.sent_at);
         run(device, shared, now, &mut |port, priority, data| {
             if cpu_port == Some(port) {
                 let data = data.to_vec();
@@ -480,10 +473,12 @@ impl<D: Device> Network<D> {
                 });
                 return;
             }
-            let number = ports.get(usize::from(port)).copied().unwrap_or(NO_CABLE);
-            match wires.get_mut(number as usize) {
+            if *sent_at != port || *sent_on == NO_CABLE {
+                *sent_on = ports.get(usize::from(port)).copied().unwrap_or(NO_CABLE);
+                *sent_at = port;
+            }
+            match wires.get_mut(*sent_on as usize) {
                 Some(wire) => {
-                    *sent_on = number;
                     wire.offer(now, data, priority, pool, agenda);
                 }
                 None => stats.no_cable += 1,

@@ -79,7 +79,6 @@ impl<D: Device + Send> Partition for &mut Domain<D> {
         let network = &mut self.network;
         while let Some((time, what)) = network.agenda.pop(last) {
             network.now = time;
-            network.look_ahead();
             network.happen(what);
             events += 1;
         }
