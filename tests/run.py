@@ -193,7 +193,8 @@ def rust_steps(env: dict[str, str]) -> tuple[bool, Tally]:
         if ELSEWHERE in arguments and not has_target(ELSEWHERE, env):
             tally.add(Tally(skipped=1, reasons=Counter([NO_TARGET])))
             continue
-        done = run(name, ["nice", f"-n{GIVE_WAY}", "cargo", *arguments], env, **user)
+        given = env if ELSEWHERE in arguments else as_built(env)
+        done = run(name, ["nice", f"-n{GIVE_WAY}", "cargo", *arguments], given, **user)
         if arguments[0] == "test":
             counted = cargo_tally(done.log)
             tally.add(counted)
@@ -201,6 +202,14 @@ def rust_steps(env: dict[str, str]) -> tuple[bool, Tally]:
         else:
             all_ok &= done.ok
     return all_ok, tally
+
+
+def as_built(env: dict[str, str]) -> dict[str, str]:
+    """For Cargo's steps: what tests is compiled quickly, and Python is as maturin told the engine's
+    build of it. Otherwise the binding would be compiled once more here, and again for a wheel."""
+    told = sorted((ROOT / "target" / "maturin").glob("pyo3-config-*.txt"))
+    python = {"PYO3_CONFIG_FILE": str(told[0])} if told else {}
+    return {**env, **python, "RUSTC_WRAPPER": str(ROOT / "tests" / "rustc.sh")}
 
 
 def has_target(target: str, env: dict[str, str]) -> bool:
@@ -287,9 +296,8 @@ def changed_steps(env: dict[str, str], since: str) -> tuple[bool, Tally]:
     print("".join(f"  {line}\n" for line in left), end="")
     done.append(ended.ok)
     if packages := [f"-p{crate}" for crate in nearest.crates(files)]:
-        ended = run(
-            "cargo test", ["cargo", "test", "--release", "--locked", *packages], env, **owner()
-        )
+        command = ["cargo", "test", "--release", "--locked", *packages]
+        ended = run("cargo test", command, as_built(env), **owner())
         done.append(ended.ok)
         tally.add(cargo_tally(ended.log))
     return all(done), tally
@@ -348,7 +356,8 @@ def try_again(tally: Tally, env: dict[str, str]) -> bool:
 
     def passes(failure: again.Failure) -> bool:
         cargo = failure.command[0] == "cargo"
-        done = run("again", failure.command, env, **(owner() if cargo else {}))
+        given, user = (as_built(env), owner()) if cargo else (env, {})
+        done = run("again", failure.command, given, **user)
         counted = (cargo_tally if cargo else pytest_tally)(done.log)
         return done.ok and counted.passed == 1  # a test that is skipped now has not passed
 
