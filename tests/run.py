@@ -266,7 +266,7 @@ def page_steps(env: dict[str, str]) -> tuple[bool, Tally]:
     """The lab as a page: built, then tried in a browser."""
     if shutil.which("npm") is None:
         return True, Tally(skipped=1, reasons=Counter([NO_NPM]))
-    build = ["nice", f"-n{GIVE_WAY}", sys.executable, "-m", "p4lab", "build-web", "--no-shrink"]
+    build = ["nice", f"-n{GIVE_WAY}", sys.executable, "-m", "p4lab", "build-web", "--draft"]
     if not run("the page", build, env, **owner()).ok:
         return False, Tally()
     return run_pytest("pytest of the page", [*PYTEST, *PAGE], env)

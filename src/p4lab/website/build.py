@@ -18,6 +18,7 @@ from p4lab.website.toolchain import BuildError, ran
 
 WEB = ROOT / "web"
 TARGET = ROOT / "target" / "page"  # apart, so that neither waits for a build of the command line
+DRAFT = "draft"  # the profile in Cargo.toml
 VIEWS = ROOT / "src" / "p4lab" / "widgets" / "js"
 PYODIDE = (
     "pyodide.mjs",
@@ -50,15 +51,15 @@ OWN = ("index.html", "style.css", "book.css")
 Say = Callable[[str], None]
 
 
-def build(site: Path, say: Say, *, shrink: bool = True) -> None:
-    """Makes or renews the site in a folder; `shrink` is for wasm-opt. Raises BuildError, BookError,
-    LabError, OSError."""
+def build(site: Path, say: Say, *, draft: bool = False) -> None:
+    """Makes or renews the site in a folder; a draft's engines are large and slow, and compiled in a
+    third of the time. Raises BuildError, BookError, LabError, OSError."""
     site.mkdir(parents=True, exist_ok=True)
     tools = toolchain.find(STATE, say)
     say(f"compiling with {tools.told}")
-    _engine(site, tools, shrink)
+    _engine(site, tools, draft)
     say("compiling the same for Python in the page")
-    engine = _python_engine(tools)
+    engine = _python_engine(tools, draft)
     say("the page")
     _scripts(site)
     say("Python, the labs and the documentation")
@@ -68,29 +69,31 @@ def build(site: Path, say: Say, *, shrink: bool = True) -> None:
     notebooks.write(site, found)
 
 
-def _engine(site: Path, tools: toolchain.Toolchain, shrink: bool) -> None:
+def _engine(site: Path, tools: toolchain.Toolchain, draft: bool) -> None:
     """p4.wasm: the engine by itself."""
+    profile = DRAFT if draft else "web"
     tools.cargo(
-        *("build", "--locked", "-p", "p4-wasm", "--lib", "--profile", "web"),
+        *("build", "--locked", "-p", "p4-wasm", "--lib", "--profile", profile),
         *("--target", toolchain.PAGE, "--target-dir", str(TARGET)),
     )
-    module, to = TARGET / toolchain.PAGE / "web" / "p4_wasm.wasm", site / "p4.wasm"
-    if shrink and (wasm_opt := shutil.which("wasm-opt")):
+    module, to = TARGET / toolchain.PAGE / profile / "p4_wasm.wasm", site / "p4.wasm"
+    if not draft and (wasm_opt := shutil.which("wasm-opt")):
         ran([wasm_opt, "-Os", "--all-features", str(module), "-o", str(to)], dict(os.environ))
     else:
         shutil.copyfile(module, to)
 
 
-def _python_engine(tools: toolchain.Toolchain) -> Path:
+def _python_engine(tools: toolchain.Toolchain, draft: bool) -> Path:
     """p4lab._engine for Pyodide, as a file. Emscripten's own linker would only be needed for what
     is written in C: Pyodide itself has all that a module of Rust asks for."""
+    profile = DRAFT if draft else "release"
     tools.cargo(
         *("rustc", "--locked", "-p", "p4-py", "--lib", "--crate-type", "staticlib"),
-        *("--no-default-features", "--release"),
+        *("--no-default-features", "--profile", profile),
         *("--target", toolchain.PYTHON, "--target-dir", str(TARGET)),
         flags="-C relocation-model=pic -C panic=abort",
     )
-    library = TARGET / toolchain.PYTHON / "release" / "libp4_py.a"
+    library = TARGET / toolchain.PYTHON / profile / "libp4_py.a"
     link(tools, library, library.with_suffix(".so"))
     return library.with_suffix(".so")
 
