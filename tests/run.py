@@ -23,6 +23,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import time
@@ -44,6 +45,10 @@ CHANGED_SECONDS = 90  # in which `--changed` begins tests: it is to be done in t
 ELSEWHERE = "x86_64-pc-windows-gnu"  # a system without Linux interfaces
 PAGES_CRATE = "p4-wasm"  # asks more of serde: with it, half the engine would be built anew
 NO_TARGET = f"Rust's library for {ELSEWHERE} is missing: rustup target add {ELSEWHERE}"
+EMBEDDED = "embedded"  # tests that start Python (crates/p4-py)
+NO_LIBPYTHON = (
+    "Python's library for tests of the binding in Rust is missing (Debian: libpython3-dev)"
+)
 UNBUILT = "the page is not built"  # what tests of the page say where they are skipped
 PAGE = [
     str(file.relative_to(ROOT))
@@ -177,6 +182,11 @@ def rust_steps(env: dict[str, str]) -> tuple[bool, Tally]:
     user = owner()
     all_ok, tally = True, Tally()
     built = ("--release", "--locked")
+    without = {}  # arguments of a step, and what it lacks here
+    if not has_target(ELSEWHERE, env):
+        without[ELSEWHERE] = NO_TARGET
+    if libpython().suffix != ".so" or not libpython().is_file():
+        without[EMBEDDED] = NO_LIBPYTHON
     for name, arguments in (
         ("cargo fmt", ["fmt", "--all", "--check"]),
         (
@@ -189,9 +199,14 @@ def rust_steps(env: dict[str, str]) -> tuple[bool, Tally]:
             ["test", "--workspace", "--exclude", PAGES_CRATE, *built, "--no-fail-fast"],
         ),
         ("cargo test of the page", ["test", "-p", PAGES_CRATE, *built, "--no-fail-fast"]),
+        (
+            "cargo test of the binding",
+            ["test", "-p", "p4-py", "--test", EMBEDDED, *built, "--no-fail-fast"],
+        ),
     ):
-        if ELSEWHERE in arguments and not has_target(ELSEWHERE, env):
-            tally.add(Tally(skipped=1, reasons=Counter([NO_TARGET])))
+        lacks = [why for argument, why in without.items() if argument in arguments]
+        if lacks:
+            tally.add(Tally(skipped=1, reasons=Counter(lacks)))
             continue
         given = env if ELSEWHERE in arguments else as_built(env)
         done = run(name, ["nice", f"-n{GIVE_WAY}", "cargo", *arguments], given, **user)
@@ -207,9 +222,20 @@ def rust_steps(env: dict[str, str]) -> tuple[bool, Tally]:
 def as_built(env: dict[str, str]) -> dict[str, str]:
     """For Cargo's steps: what tests is compiled quickly, and Python is as maturin told the engine's
     build of it. Otherwise the binding would be compiled once more here, and again for a wheel."""
-    told = sorted((ROOT / "target" / "maturin").glob("pyo3-config-*.txt"))
-    python = {"PYO3_CONFIG_FILE": str(told[0])} if told else {}
-    return {**env, **python, "RUSTC_WRAPPER": str(ROOT / "tests" / "rustc.sh")}
+    own = {
+        "RUSTC_WRAPPER": str(ROOT / "tests" / "rustc.sh"),
+        "LIBPYTHON": str(libpython()),
+        "PYTHONPATH": str(ROOT / "src"),
+    }
+    for told in (ROOT / "target" / "maturin").glob("pyo3-config-*.txt"):
+        own["PYO3_CONFIG_FILE"] = str(told)
+    return {**env, **own}
+
+
+def libpython() -> Path:
+    """Python as a library for programs that are not Python, where it would be."""
+    folder, name = map(sysconfig.get_config_var, ("LIBDIR", "LDLIBRARY"))
+    return Path(folder or "", name or "")
 
 
 def has_target(target: str, env: dict[str, str]) -> bool:
