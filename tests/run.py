@@ -223,7 +223,7 @@ def as_built(env: dict[str, str]) -> dict[str, str]:
     """For Cargo's steps: what tests is compiled quickly, and Python is as maturin told the engine's
     build of it. Otherwise the binding would be compiled once more here, and again for a wheel."""
     own = {
-        "RUSTC_WRAPPER": str(ROOT / "tests" / "rustc.sh"),
+        "RUSTC_WRAPPER": str(Path(__file__).with_name("rustc.sh")),
         "LIBPYTHON": str(libpython()),
         "PYTHONPATH": str(ROOT / "src"),
     }

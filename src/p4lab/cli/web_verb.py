@@ -32,7 +32,7 @@ Draft = Annotated[
     bool,
     typer.Option(
         "--draft",
-        help="For a look: compile the engine without optimising it, in a third of the time.",
+        help="For a look: optimise little of the engine that has no Python, and spare a minute.",
     ),
 ]
 

@@ -52,14 +52,14 @@ Say = Callable[[str], None]
 
 
 def build(site: Path, say: Say, *, draft: bool = False) -> None:
-    """Makes or renews the site in a folder; a draft's engines are large and slow, and compiled in a
-    third of the time. Raises BuildError, BookError, LabError, OSError."""
+    """Makes or renews the site in a folder; a draft's p4.wasm is large and slow, and compiled in half
+    the time. Raises BuildError, BookError, LabError, OSError."""
     site.mkdir(parents=True, exist_ok=True)
     tools = toolchain.find(STATE, say)
     say(f"compiling with {tools.told}")
     _engine(site, tools, draft)
     say("compiling the same for Python in the page")
-    engine = _python_engine(tools, draft)
+    engine = _python_engine(tools)
     say("the page")
     _scripts(site)
     say("Python, the labs and the documentation")
@@ -83,17 +83,16 @@ def _engine(site: Path, tools: toolchain.Toolchain, draft: bool) -> None:
         shutil.copyfile(module, to)
 
 
-def _python_engine(tools: toolchain.Toolchain, draft: bool) -> Path:
+def _python_engine(tools: toolchain.Toolchain) -> Path:
     """p4lab._engine for Pyodide, as a file. Emscripten's own linker would only be needed for what
     is written in C: Pyodide itself has all that a module of Rust asks for."""
-    profile = DRAFT if draft else "release"
     tools.cargo(
         *("rustc", "--locked", "-p", "p4-py", "--lib", "--crate-type", "staticlib"),
-        *("--no-default-features", "--profile", profile),
+        *("--no-default-features", "--release"),
         *("--target", toolchain.PYTHON, "--target-dir", str(TARGET)),
         flags="-C relocation-model=pic -C panic=abort",
     )
-    library = TARGET / toolchain.PYTHON / profile / "libp4_py.a"
+    library = TARGET / toolchain.PYTHON / "release" / "libp4_py.a"
     link(tools, library, library.with_suffix(".so"))
     return library.with_suffix(".so")
 
