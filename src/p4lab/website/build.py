@@ -52,8 +52,8 @@ Say = Callable[[str], None]
 
 
 def build(site: Path, say: Say, *, draft: bool = False) -> None:
-    """Makes or renews the site in a folder; a draft's p4.wasm is large and slow, and compiled in half
-    the time. Raises BuildError, BookError, LabError, OSError."""
+    """Makes or renews the site in a folder; a draft's p4.wasm is large and slow, and compiled in
+    half the time. Raises BuildError, BookError, LabError, OSError."""
     site.mkdir(parents=True, exist_ok=True)
     tools = toolchain.find(STATE, say)
     say(f"compiling with {tools.told}")
