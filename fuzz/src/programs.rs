@@ -1,6 +1,6 @@
 //! Programs, compiled as the command line does.
 
-use p4_arch::v1model::{Image, V1Model};
+use p4_arch::{AnyArchitecture, Image};
 use p4_ir::native::Native;
 use p4_syntax::{FileProvider, MemoryFiles, Options, Severity};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 /// What came of a text.
 pub struct Compiled {
     pub errors: Vec<String>,
-    pub image: Option<Arc<Image>>,
+    pub image: Option<Image>,
     /// Everything that there is to say, as for a terminal
     pub rendered: String,
 }
@@ -24,9 +24,9 @@ pub fn compile(name: &str, files: &dyn FileProvider, options: &Options) -> Compi
     let mut image = None;
     let clean = |all: &[p4_syntax::Diagnostic]| all.iter().all(|d| d.severity != Severity::Error);
     if clean(&diagnostics) && checked.main.is_some() {
-        match p4_ir::lower::lower(&checked, &V1Model) {
+        match p4_ir::lower::lower(&checked, &AnyArchitecture::default()) {
             Err(errors) => diagnostics.extend(errors),
-            Ok(program) => image = Image::new(Arc::new(program)).ok().map(Arc::new),
+            Ok(program) => image = Image::new(Arc::new(program)).ok(),
         }
     }
     let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error);
@@ -42,7 +42,7 @@ pub fn compile(name: &str, files: &dyn FileProvider, options: &Options) -> Compi
 /// A program ready to run.
 pub struct Named {
     pub name: String,
-    pub image: Arc<Image>,
+    pub image: Image,
     code: OnceLock<Option<Arc<dyn Native>>>,
 }
 
@@ -50,20 +50,23 @@ impl Named {
     /// The program as native code, if it can be had, made once.
     pub fn code(&self) -> Option<Arc<dyn Native>> {
         let make = || {
-            let code = p4_jit::compile(self.image.prepared()).ok()?;
+            let prepared = match &self.image {
+                Image::V1Model(image) => image.prepared(),
+                Image::Tna(image) => image.prepared(),
+            };
+            let code = p4_jit::compile(prepared).ok()?;
             Some(Arc::new(code) as Arc<dyn Native>)
         };
         self.code.get_or_init(make).clone()
     }
 }
 
-/// Every program for v1model in `fuzz/programs`, some of `p4`, and the folders that
+/// Every program for v1model or TNA in `fuzz/programs`, `p4`, and the folders that
 /// `P4LAB_FUZZ_PROGRAMS` names (separated by colons), in the order of their names. The corpora hold
 /// indices into this list.
 pub fn programs() -> Vec<Named> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let own = ["programs", "../p4/bier", "../p4/protect", "../p4/bng"];
-    let mut folders: Vec<_> = own.iter().map(|folder| here.join(folder)).collect();
+    let mut folders = vec![here.join("programs"), here.join("../p4")];
     if let Some(more) = std::env::var_os("P4LAB_FUZZ_PROGRAMS") {
         folders.extend(std::env::split_paths(&more));
     }

@@ -7,12 +7,13 @@
 
 use libfuzzer_sys::fuzz_target;
 use num_bigint::BigUint;
-use p4_arch::v1model::{Config, Switch};
+use p4_arch::v1model::Config;
+use p4_arch::Switch;
 use p4_ir::ir::{Program, Table};
 use p4_state::{ActionSpec, Args, CloneSession, Entry, EntryKey, Match, Replica, Target, Update};
 use p4_time::Time;
 use p4lab_fuzz::{programs, Choices, Named};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 const MAX_STEPS: usize = 64;
 /// Small bounds keep one input short.
@@ -34,7 +35,7 @@ fuzz_target!(init: { PROGRAMS.get_or_init(programs); }, |data: &[u8]| {
         max_packets: MAX_PACKETS,
         ..Config::default()
     };
-    let switch = || Switch::new(Arc::clone(&named.image), config).expect("a program that is ready");
+    let switch = || Switch::new(&named.image, config).expect("a program that is ready");
     let (mut plain, mut traced, mut native) = (switch(), switch(), switch());
     native.set_native(named.code()).expect("its own code");
     native.set_patience(0);
@@ -86,13 +87,13 @@ fuzz_target!(init: { PROGRAMS.get_or_init(programs); }, |data: &[u8]| {
 
 /// What registers, counters and tables hold.
 fn cells(switch: &Switch) -> Vec<String> {
-    let (program, state) = (switch.image().program(), switch.state());
+    let (program, state) = (switch.program(), switch.state());
     let instances = program.instances.iter().flat_map(|own| {
         let cells = (0..16).map(|at| {
             let name = &own.name;
             match &*own.extern_type {
-                "register" => format!("{:?}", state.read_register(name, at)),
-                "counter" => format!("{:?}", state.counter(name, at)),
+                "register" | "Register" => format!("{:?}", state.read_register(name, at)),
+                "counter" | "Counter" => format!("{:?}", state.counter(name, at)),
                 _ => String::new(),
             }
         });
@@ -136,7 +137,7 @@ fn update(program: &Program, choices: &mut Choices) -> Update {
             }),
         },
         10 => Update::SetRegister {
-            register: instance(program, "register", choices),
+            register: instance(program, &["register", "Register"], choices),
             index: (choices.byte() > 20).then(|| u64::from(choices.byte() % 16)),
             value: choices.number(32),
         },
@@ -182,11 +183,12 @@ fn table<'a>(program: &'a Program, choices: &mut Choices) -> Option<&'a Table> {
     program.tables.get(choices.below(program.tables.len()))
 }
 
-fn instance(program: &Program, kind: &str, choices: &mut Choices) -> String {
+/// One of the instances of an extern, which either architecture has under its own name.
+fn instance(program: &Program, kinds: &[&str], choices: &mut Choices) -> String {
     let all: Vec<_> = program
         .instances
         .iter()
-        .filter(|instance| &*instance.extern_type == kind)
+        .filter(|instance| kinds.contains(&&*instance.extern_type))
         .collect();
     let chosen = all.get(choices.below(all.len()));
     chosen.map_or(String::new(), |instance| instance.name.to_string())
@@ -194,8 +196,8 @@ fn instance(program: &Program, kind: &str, choices: &mut Choices) -> String {
 
 fn profile(program: &Program, choices: &mut Choices) -> String {
     match choices.byte() % 2 {
-        0 => instance(program, "action_profile", choices),
-        _ => instance(program, "action_selector", choices),
+        0 => instance(program, &["action_profile", "ActionProfile"], choices),
+        _ => instance(program, &["action_selector", "ActionSelector"], choices),
     }
 }
 

@@ -3,10 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
-use p4_arch::v1model::{Config, Switch};
-use p4_stf::{Mode, V1Model};
+use p4_arch::v1model::Config;
+use p4_arch::Switch;
+use p4_stf::{Mode, OnSwitch};
 use p4lab_fuzz::{mutate, programs, Named};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 static PROGRAMS: OnceLock<Vec<Named>> = OnceLock::new();
 
@@ -25,9 +26,8 @@ fuzz_target!(init: { PROGRAMS.get_or_init(programs); }, |data: &[u8]| {
             max_packets: 256,
             ..Config::default()
         };
-        let mut switch =
-            Switch::new(Arc::clone(&named.image), config).expect("a program that is ready");
-        let report = p4_stf::run(&script, &mut V1Model::new(&mut switch), mode);
+        let mut switch = Switch::new(&named.image, config).expect("a program that is ready");
+        let report = p4_stf::run(&script, &mut OnSwitch::new(&mut switch), mode);
         assert!(!report.render().is_empty());
         reports.push(report);
     }
