@@ -68,17 +68,16 @@ fn pattern(
     matches: &[(String, Match)],
     any_mask: bool,
 ) -> Result<Pattern, UpdateError> {
-    // By key the index of its match
-    let mut given = vec![NOT_GIVEN; table.keys.len()];
-    for (own, (name, _)) in matches.iter().enumerate() {
+    let mut given: Vec<Option<&Match>> = nothing_for(&table.keys);
+    for (name, one) in matches {
         let first = find("key", name, table.keys.iter().map(|key| &*key.name))?;
         // A field may be a key more than once; its matches come in the order of the keys.
         let same = |at: &usize| table.keys[*at].name == table.keys[first].name;
         let index = (first..table.keys.len())
             .filter(same)
-            .find(|at| given[*at] == NOT_GIVEN)
+            .find(|at| given[*at].is_none())
             .unwrap_or(first);
-        if std::mem::replace(&mut given[index], own) != NOT_GIVEN {
+        if given[index].replace(one).is_some() {
             return Err(UpdateError::TwiceGiven {
                 what: "key",
                 name: name.clone(),
@@ -88,8 +87,8 @@ fn pattern(
     let words = table.key_words();
     let mut parts = Parts::of(words, any_mask);
     for (key, given) in table.keys.iter().zip(given) {
-        match matches.get(given) {
-            Some((_, given)) => parts.add(key, given)?,
+        match given {
+            Some(given) => parts.add(key, given)?,
             None if key.kind == Kind::Exact => {
                 let (table, key) = (table.name.to_string(), key.name.to_string());
                 return Err(UpdateError::MissingKey { table, key });
@@ -147,8 +146,11 @@ pub(crate) fn set_pattern(keys: &[KeyInfo], matches: &[Match]) -> Result<Pattern
     })
 }
 
-/// In the place of the index of what a key or parameter is given
-const NOT_GIVEN: usize = usize::MAX;
+/// A place for what each key or parameter is given. Not a vector of zeros, which takes the allocator's
+/// slow way.
+fn nothing_for<T, V>(all: &[T]) -> Vec<Option<V>> {
+    all.iter().map(|_| None).collect()
+}
 
 /// A pattern, key after key in the order of their words.
 struct Parts {
@@ -221,22 +223,12 @@ impl Parts {
                 push_ones(0, key.width, key.words, mask);
             }
             (
-                Kind::Ternary,
+                kind @ (Kind::Ternary | Kind::Optional),
                 Match::Ternary {
                     value: given,
                     mask: own,
                 },
-            ) => {
-                push(given, value)?;
-                push(own, mask)?;
-            }
-            (
-                Kind::Optional,
-                Match::Ternary {
-                    value: given,
-                    mask: own,
-                },
-            ) if self.any_mask => {
+            ) if kind == Kind::Ternary || self.any_mask => {
                 push(given, value)?;
                 push(own, mask)?;
             }
@@ -356,22 +348,21 @@ pub(crate) fn action(
             args.iter().map(Some).collect()
         }
         Args::Named(args) => {
-            let mut given = vec![NOT_GIVEN; action.params.len()];
-            for (own, (param, _)) in args.iter().enumerate() {
+            let mut ordered = nothing_for(&action.params);
+            for (param, value) in args {
                 let index = find(
                     "parameter",
                     param,
                     action.params.iter().map(|(name, _)| &**name),
                 )?;
-                if std::mem::replace(&mut given[index], own) != NOT_GIVEN {
+                if ordered[index].replace(value).is_some() {
                     return Err(UpdateError::TwiceGiven {
                         what: "parameter",
                         name: param.clone(),
                     });
                 }
             }
-            let values = given.into_iter().map(|own| args.get(own));
-            values.map(|arg| arg.map(|(_, value)| value)).collect()
+            ordered
         }
     };
     let lengths = action
