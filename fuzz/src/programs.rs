@@ -50,11 +50,7 @@ impl Named {
     /// The program as native code, if it can be had, made once.
     pub fn code(&self) -> Option<Arc<dyn Native>> {
         let make = || {
-            let prepared = match &self.image {
-                Image::V1Model(image) => image.prepared(),
-                Image::Tna(image) => image.prepared(),
-            };
-            let code = p4_jit::compile(prepared).ok()?;
+            let code = p4_jit::compile(self.image.prepared()).ok()?;
             Some(Arc::new(code) as Arc<dyn Native>)
         };
         self.code.get_or_init(make).clone()

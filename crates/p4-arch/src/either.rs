@@ -81,6 +81,14 @@ impl Image {
         }
     }
 
+    /// The program as the interpreter and native back ends take it.
+    pub fn prepared(&self) -> &Prepared {
+        match self {
+            Image::V1Model(image) => image.prepared(),
+            Image::Tna(image) => image.prepared(),
+        }
+    }
+
     /// Whether the program was lowered as bmv2 takes it.
     pub fn is_as_bmv2(&self) -> bool {
         match self {

@@ -77,11 +77,7 @@ impl Architecture for Core {
         Open {
             prepared: &image.prepared,
             stage: image.stages(self.config.bmv2_compat).stage(segment),
-            host: Running {
-                image,
-                externs,
-                between: None,
-            },
+            host: Running::new(image, externs),
         }
     }
 

@@ -244,6 +244,17 @@ pub(crate) struct Running<'a> {
     pub between: Option<Between<'a>>,
 }
 
+impl<'a> Running<'a> {
+    #[inline]
+    pub fn new(image: &'a Image, externs: &'a mut Externs) -> Running<'a> {
+        Running {
+            image,
+            externs,
+            between: None,
+        }
+    }
+}
+
 impl<'a> SegmentHost<'a> for Running<'a> {
     #[inline]
     fn requests(&mut self) -> &mut Requests {

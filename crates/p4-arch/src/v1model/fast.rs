@@ -350,11 +350,7 @@ impl Core {
         if code.changes_cells {
             self.externs.try_path(now.picos(), bytes);
         }
-        let mut host = Running {
-            image: &self.image,
-            externs: &mut self.externs,
-            between: None,
-        };
+        let mut host = Running::new(&self.image, &mut self.externs);
         let walked = code.paths.run(data, fork, buffers, machine, &mut host);
         if code.changes_cells {
             match walked {
