@@ -38,11 +38,11 @@ from p4lab.control.plane import EntryPlane
 from p4lab.course import home
 from p4lab.course.labs import LabError, load_plan
 from p4lab.engine import load_program
+from p4lab.hosts.agent import Wanted
 from p4lab.model.entries import Entries
 from p4lab.model.run import Plan, Received, Stream
 from p4lab.model.system import System
 from p4lab.network import LinuxHosts, NetworkError, open_network
-from p4lab.network.host_agent import Wanted
 from p4lab.network.mininet import MininetNetwork
 from p4lab.network.mld_host import MldHost
 from p4lab.network.switches import EngineSwitches

@@ -45,7 +45,7 @@ def left_behind() -> set[str]:
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:
             continue  # it has just ended
-        if any(word in command for word in ("mininet:", "host_agent", "dumpcap")):
+        if any(word in command for word in ("mininet:", "hosts.agent", "dumpcap")):
             found.add(f"process {command}")
     return found
 
@@ -63,7 +63,7 @@ def start(*arguments: str) -> subprocess.Popen[bytes]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
-    while sum("host_agent" in item for item in left_behind() - before) < 4:
+    while sum("hosts.agent" in item for item in left_behind() - before) < 4:
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()
         time.sleep(0.1)
     return process

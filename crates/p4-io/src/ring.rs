@@ -85,8 +85,8 @@ impl RingReceiver {
         let most = (BLOCKS / ports.max(1))
             .clamp(*BLOCKS_PER_PORT.start(), *BLOCKS_PER_PORT.end())
             .next_power_of_two();
-        let share = Share::take(*BLOCKS_PER_PORT.start() * BLOCK, most * BLOCK);
-        let blocks = share.bytes() / BLOCK;
+        let share = Share::take(*BLOCKS_PER_PORT.start() * BLOCK, most * BLOCK, 0);
+        let blocks = share.receiving() / BLOCK;
         let request = Request {
             block_size: BLOCK as u32,
             blocks: blocks as u32,

@@ -8,8 +8,8 @@ import threading
 import time
 from collections.abc import Sequence
 
+from p4lab.hosts.buffers import enlarge
 from p4lab.network.base import NetworkError
-from p4lab.network.buffers import enlarge
 from p4lab.packets.probe import Probe
 
 ETH_P_ALL = 3

@@ -384,12 +384,12 @@ class MininetNetwork:
 
 
 class HostAgent:
-    """The program inside a host (see host_agent), at an interface of it, and the pipe to it."""
+    """The program inside a host (p4lab.hosts.agent), at an interface of it, and the pipe to it."""
 
     def __init__(self, host: Host, shell: Any, interface: str, ipv6: bool) -> None:
         self.host = host
         addresses = [str(host.ip), *([str(host.ip6)] if ipv6 else [])]
-        module = [sys.executable, "-m", "p4lab.network.host_agent"]
+        module = [sys.executable, "-m", "p4lab.hosts.agent"]
         package = str(Path(__file__).resolve().parents[2])
         self._process = shell.popen(
             [*module, interface, str(host.id), *addresses],

@@ -96,9 +96,10 @@ pub(crate) fn open(
         .clamp(*RECEIVING_PER_PORT.start(), *RECEIVING_PER_PORT.end())
         .next_power_of_two();
     let bytes = |chunks: u32| chunks as usize * CHUNK as usize;
-    let share = Share::take(bytes(*RECEIVING_PER_PORT.start()), bytes(most));
-    let receiving = (share.bytes() / CHUNK as usize) as u32;
-    let sending = SENDING.min(receiving);
+    let least = bytes(*RECEIVING_PER_PORT.start());
+    let share = Share::take(least, bytes(most), bytes(SENDING));
+    let chunks = |bytes: usize| (bytes / CHUNK as usize) as u32;
+    let (receiving, sending) = (chunks(share.receiving()), chunks(share.sending()));
     let fitted = Fitted::new(index, receiving, sending).map_err(fail("set up AF_XDP"))?;
     let longest = about.mtu + HEADER;
     if longest > CHUNK as usize - HEADROOM && !fitted.takes_jumbo {

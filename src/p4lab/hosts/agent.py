@@ -32,7 +32,7 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 from itertools import pairwise
 from typing import Any
 
-from p4lab.network.buffers import enlarge
+from p4lab.hosts.buffers import enlarge
 from p4lab.packets.ip import (
     ETHERTYPE_IPV4,
     ETHERTYPE_IPV6,
