@@ -6,7 +6,7 @@ use crate::Checker;
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 
 impl<'a> Checker<'a> {
     pub(crate) fn annotations(&mut self, list: &'a [Annotation]) {
@@ -30,7 +30,7 @@ impl<'a> Checker<'a> {
     fn repeated_annotations(&mut self, list: &'a [Annotation]) {
         let structured =
             |a: &Annotation| matches!(a.body, AnnotationBody::Exprs(_) | AnnotationBody::Pairs(_));
-        let mut seen: HashMap<&Name, &Annotation> = HashMap::new();
+        let mut seen: HashMap<&Name, &Annotation> = HashMap::default();
         for annotation in list {
             let Some(first) = seen.insert(&annotation.name.name, annotation) else {
                 continue;
@@ -50,7 +50,7 @@ impl<'a> Checker<'a> {
     }
 
     fn annotation_pairs(&mut self, pairs: &'a [(Ident, Expr)]) {
-        let mut seen: HashMap<&Name, Span> = HashMap::new();
+        let mut seen: HashMap<&Name, Span> = HashMap::default();
         for (key, value) in pairs {
             if let Some(first) = seen.insert(&key.name, key.span) {
                 self.report(

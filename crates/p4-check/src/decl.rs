@@ -6,7 +6,7 @@ use crate::{CallKind, Checker, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::{Diagnostic, Severity};
 use p4_syntax::span::Span;
-use std::collections::{HashMap, HashSet};
+use p4_syntax::{HashMap, HashSet};
 
 /// How many constants of a program can depend on constructor parameters.
 const MAX_DEPENDENT: u32 = 500;
@@ -314,7 +314,7 @@ impl<'a> Checker<'a> {
                 );
             }
         }
-        let mut seen: HashMap<&Name, Span> = HashMap::new();
+        let mut seen: HashMap<&Name, Span> = HashMap::default();
         for member in members {
             if let Some(first) = seen.insert(&member.name.name, member.name.span) {
                 self.report(
@@ -350,7 +350,7 @@ impl<'a> Checker<'a> {
     ) {
         // Declared after its fields: a type cannot contain itself.
         self.with_type_params(decl, type_params, |c| {
-            let mut seen: HashMap<&Name, Span> = HashMap::new();
+            let mut seen: HashMap<&Name, Span> = HashMap::default();
             for field in fields {
                 let ty = c.type_ref(&field.ty);
                 c.annotations(&field.annotations);

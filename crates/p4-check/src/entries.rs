@@ -8,7 +8,8 @@ use num_traits::{Signed, Zero};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::hash_map::{Entry as Slot, HashMap};
+use p4_syntax::HashMap;
+use std::collections::hash_map::Entry as Slot;
 
 /// The entries of a table and what it says about them.
 pub(crate) struct EntryList<'a> {
@@ -33,7 +34,7 @@ enum Match {
 impl<'a> Checker<'a> {
     pub(crate) fn entry_list(&mut self, list: &EntryList<'a>) {
         let kinds: Vec<&str> = list.keys.iter().map(|k| &*k.match_kind.name).collect();
-        let mut earlier = HashMap::new();
+        let mut earlier = HashMap::default();
         for entry in list.entries {
             let items = keyset_items(entry, kinds.len());
             let mut matches = Vec::new();

@@ -41,8 +41,8 @@ pub use operators::operator_symbol;
 use p4_syntax::ast::{self, Decl, NodeId, Param};
 use p4_syntax::diag::{Diagnostic, Severity};
 use p4_syntax::span::Span;
+use p4_syntax::{HashMap, HashSet};
 use scope::Scopes;
-use std::collections::{HashMap, HashSet};
 use types::Type;
 use value::Value;
 
@@ -179,14 +179,14 @@ pub fn check(program: &ast::Program) -> Checked<'_> {
             program,
             types: vec![None; program.node_count as usize],
             type_refs: vec![None; program.node_count as usize],
-            coercions: HashMap::new(),
-            defs: HashMap::new(),
-            calls: HashMap::new(),
-            values: HashMap::new(),
-            unknown_consts: HashSet::new(),
-            decls: HashMap::new(),
-            action_refs: HashMap::new(),
-            action_args: HashMap::new(),
+            coercions: HashMap::default(),
+            defs: HashMap::default(),
+            calls: HashMap::default(),
+            values: HashMap::default(),
+            unknown_consts: HashSet::default(),
+            decls: HashMap::default(),
+            action_refs: HashMap::default(),
+            action_args: HashMap::default(),
             errors: Vec::new(),
             main: None,
             diagnostics: Vec::new(),
@@ -195,9 +195,9 @@ pub fn check(program: &ast::Program) -> Checked<'_> {
         scopes: Scopes::new(),
         inferred: Vec::new(),
         match_kinds: Vec::new(),
-        overloads: HashMap::new(),
-        sizes: HashMap::new(),
-        oversized: HashSet::new(),
+        overloads: HashMap::default(),
+        sizes: HashMap::default(),
+        oversized: HashSet::default(),
         dependent_consts: 0,
         unfinished: Vec::new(),
         missed_errors: false,

@@ -3,7 +3,7 @@
 use crate::{CallKind, Checker};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 
 /// Names of one sort of thing, and what each was given to first.
 type Seen<'a> = HashMap<String, &'a Decl>;
@@ -11,7 +11,7 @@ type Seen<'a> = HashMap<String, &'a Decl>;
 impl<'a> Checker<'a> {
     /// Reports two actions, or two tables, that the control plane could not tell apart.
     pub(crate) fn control_plane_names(&mut self, decls: &'a [Decl]) {
-        let (mut actions, mut tables) = (Seen::new(), Seen::new());
+        let (mut actions, mut tables) = (Seen::default(), Seen::default());
         for decl in decls {
             match &decl.kind {
                 DeclKind::Action { .. } => self.control_plane_name(decl, "", &mut actions),
@@ -45,7 +45,7 @@ impl<'a> Checker<'a> {
     /// Reports tables with a name of their own, as in `@name(".t")`, in controls of which there are
     /// several instances: the control plane would know all of them by that one name.
     pub(crate) fn shared_table_names(&mut self, decls: &'a [Decl]) {
-        let mut instances: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        let mut instances: HashMap<NodeId, Vec<NodeId>> = HashMap::default();
         for (site, call) in &self.out.calls {
             if let CallKind::Construct(made) | CallKind::TypeApply(made) = call.kind {
                 instances.entry(made.id).or_default().push(*site);

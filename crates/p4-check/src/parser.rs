@@ -7,7 +7,7 @@ use crate::{Checker, Context, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::{HashMap, HashSet};
+use p4_syntax::{HashMap, HashSet};
 
 impl<'a> Checker<'a> {
     pub(crate) fn parser(
@@ -67,7 +67,7 @@ impl<'a> Checker<'a> {
     }
 
     fn states(&mut self, decl: &'a Decl, states: &'a [State]) {
-        let mut known: HashMap<&Name, Span> = HashMap::new();
+        let mut known: HashMap<&Name, Span> = HashMap::default();
         for state in states {
             if matches!(&*state.name.name, "accept" | "reject") {
                 self.error(
@@ -130,7 +130,7 @@ impl<'a> Checker<'a> {
 
     /// Warns of states that are never reached; a parser that can never end is an error.
     fn parser_ends(&mut self, decl: &'a Decl, states: &'a [State]) {
-        let mut reached: HashSet<&str> = HashSet::new();
+        let mut reached: HashSet<&str> = HashSet::default();
         let mut waiting = vec!["start"];
         while let Some(name) = waiting.pop() {
             if reached.insert(name) {

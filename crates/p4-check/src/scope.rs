@@ -4,7 +4,7 @@ use crate::types::Type;
 use crate::{Checker, Def};
 use p4_syntax::ast::{Decl, DeclKind, Ident, Name, Param, Path};
 use p4_syntax::diag::Diagnostic;
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 
 pub(crate) struct Scopes<'a> {
     stack: Vec<HashMap<Name, Def<'a>>>,
@@ -13,12 +13,12 @@ pub(crate) struct Scopes<'a> {
 impl<'a> Scopes<'a> {
     pub fn new() -> Scopes<'a> {
         Scopes {
-            stack: vec![HashMap::new()],
+            stack: vec![HashMap::default()],
         }
     }
 
     pub fn push(&mut self) {
-        self.stack.push(HashMap::new());
+        self.stack.push(HashMap::default());
     }
 
     /// 1 at the top level.

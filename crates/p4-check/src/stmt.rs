@@ -5,7 +5,7 @@ use crate::types::{Kind, Type};
 use crate::{Checker, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 
 impl<'a> Checker<'a> {
     pub(crate) fn block(&mut self, block: &'a Block) {
@@ -176,7 +176,7 @@ impl<'a> Checker<'a> {
         }
         let ty = self.value_expr(value);
         let mut default_seen: Option<p4_syntax::span::Span> = None;
-        let mut labels: HashMap<String, p4_syntax::span::Span> = HashMap::new();
+        let mut labels: HashMap<String, p4_syntax::span::Span> = HashMap::default();
         for case in cases {
             if let Some(default) = default_seen {
                 self.report(

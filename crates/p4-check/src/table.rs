@@ -8,12 +8,12 @@ use num_traits::Signed;
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 
 impl<'a> Checker<'a> {
     pub(crate) fn table(&mut self, decl: &'a Decl, properties: &'a [TableProperty]) {
         self.out.decls.insert(decl.id, decl);
-        let mut seen: HashMap<&Name, Span> = HashMap::new();
+        let mut seen: HashMap<&Name, Span> = HashMap::default();
         for property in properties {
             if let Some(first) = seen.insert(&property.name.name, property.name.span) {
                 self.report(

@@ -7,7 +7,7 @@ use crate::{Checker, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 
 /// An action in the `actions` of a table.
 pub(crate) struct Listed<'a> {
@@ -17,7 +17,7 @@ pub(crate) struct Listed<'a> {
 
 impl<'a> Checker<'a> {
     pub(crate) fn action_list(&mut self, actions: &'a [ActionRef]) {
-        let mut seen: HashMap<NodeId, Span> = HashMap::new();
+        let mut seen: HashMap<NodeId, Span> = HashMap::default();
         for action in actions {
             let Some(decl) = self.action_named(action) else {
                 continue;

@@ -12,7 +12,7 @@ use p4_check::value::Value;
 use p4_check::{sentence, Checked};
 use p4_syntax::ast::{Annotation, Decl, DeclKind, Direction, NodeId, Param};
 use p4_syntax::{Diagnostic, SourceMap, Span};
-use std::collections::{HashMap, HashSet};
+use p4_syntax::{HashMap, HashSet};
 
 pub(crate) struct Builder<'a, 'c> {
     pub program: Program<'a, 'c>,
@@ -33,9 +33,9 @@ pub(crate) fn build(checked: &Checked<'_>, sources: &SourceMap) -> Result<P4Info
         symbols: Symbols::default(),
         types: Types::new(checked),
         info: P4Info::default(),
-        profile_users: HashMap::new(),
-        unnamed_digests: HashMap::new(),
-        names: HashMap::new(),
+        profile_users: HashMap::default(),
+        unnamed_digests: HashMap::default(),
+        names: HashMap::default(),
     };
     let items = builder.program.items();
     builder.collect(&items);
@@ -147,7 +147,7 @@ impl<'a, 'c> Builder<'a, 'c> {
     }
 
     fn add(&mut self, items: &Items<'a>) {
-        let mut added = HashSet::new();
+        let mut added = HashSet::default();
         for action in &items.actions {
             // The same action is in every control that uses it.
             if !hidden(&action.decl.annotations) && added.insert(action.name.as_str()) {

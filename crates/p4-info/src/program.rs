@@ -9,7 +9,7 @@ use p4_check::value::Value;
 use p4_check::{CallInfo, CallKind, Checked, Def};
 use p4_syntax::ast::*;
 use p4_syntax::SourceMap;
-use std::collections::{HashMap, HashSet};
+use p4_syntax::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Instances inside instances; deeper ones than this are left out, which no program reaches that
@@ -266,7 +266,7 @@ impl<'a, 'c> Program<'a, 'c> {
             actions.into_iter().map(|decl| (decl, true))
         });
         let called = parts.called.iter().map(|decl| (*decl, false));
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut globals = Vec::new();
         for (decl, listed) in listed.chain(called) {
             if self.global.contains(&decl.id) && seen.insert(decl.id) {
@@ -493,7 +493,7 @@ impl<'a, 'c> Program<'a, 'c> {
         };
         let used = self.used(locals, &events);
         parts.called = used.called.clone();
-        let mut bodies: HashMap<NodeId, Vec<FunctionCall<'a>>> = HashMap::new();
+        let mut bodies: HashMap<NodeId, Vec<FunctionCall<'a>>> = HashMap::default();
         let declared = events.iter().filter_map(|event| match event {
             Event::Instance(decl) => Some(*decl),
             _ => None,

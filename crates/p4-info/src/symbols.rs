@@ -6,7 +6,8 @@
 
 use p4_check::sentence;
 use p4_syntax::{Diagnostic, Span};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use p4_syntax::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// What an id is of: its first byte, from `P4Ids.Prefix`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,7 +151,7 @@ fn jenkins_one_at_a_time(bytes: &[u8]) -> u32 {
 /// Ids of parts of an object, such as the parameters of an action: those of their `@id`, the
 /// others counted from 1.
 pub(crate) fn part_ids(given: &[(Option<u32>, Span)], out: &mut Vec<Diagnostic>) -> Vec<u32> {
-    let mut taken: HashMap<u32, Span> = HashMap::new();
+    let mut taken: HashMap<u32, Span> = HashMap::default();
     for (id, span) in given {
         let Some(id) = id else { continue };
         if *id == 0 {

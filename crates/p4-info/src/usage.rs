@@ -6,7 +6,7 @@
 use p4_check::value::Value;
 use p4_check::{CallKind, Checked};
 use p4_syntax::ast::*;
-use std::collections::HashSet;
+use p4_syntax::HashSet;
 
 /// Functions and actions that call each other deeper than this are walked no further; the language
 /// has no recursion, so it is a backstop.
@@ -49,7 +49,7 @@ impl<'a, 'w> Walker<'a, 'w> {
             params,
             into_actions,
             events: Vec::new(),
-            walked: HashSet::new(),
+            walked: HashSet::default(),
             depth: 0,
         }
     }

@@ -10,6 +10,7 @@
 pub mod ast;
 mod class;
 pub mod diag;
+mod hash;
 mod lexer;
 mod options;
 mod parser;
@@ -20,10 +21,9 @@ mod source;
 pub mod span;
 mod token;
 
-use std::collections::HashSet;
-
 pub use class::class;
 pub use diag::{Diagnostic, Severity};
+pub use hash::{HashMap, HashSet};
 pub use options::{FileProvider, Limits, MemoryFiles, Options};
 pub use render::render;
 pub use similar::edit_distance;

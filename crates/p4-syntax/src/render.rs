@@ -3,8 +3,8 @@
 use crate::diag::{Diagnostic, Severity};
 use crate::source::SourceMap;
 use crate::span::Span;
+use crate::HashMap;
 use ariadne::{Cache, Color, Config, IndexType, Label, Report, ReportKind, Source};
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use std::ops::Range;
 pub fn render(diags: &[Diagnostic], sources: &SourceMap, color: bool) -> String {
     let mut cache = Files {
         sources,
-        ready: HashMap::new(),
+        ready: HashMap::default(),
     };
     let mut text = String::new();
     for diagnostic in diags {

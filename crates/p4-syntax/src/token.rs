@@ -2,7 +2,7 @@
 
 use crate::ast::Name;
 use crate::span::Span;
-use std::collections::HashSet;
+use crate::HashSet;
 
 macro_rules! token_kinds {
     ($($punct:ident $text:literal,)* ; $($keyword:ident $word:literal,)*) => {

@@ -9,15 +9,15 @@ use crate::{CallKind, Checked, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::{HashMap, HashSet};
+use p4_syntax::{HashMap, HashSet};
 
 pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut Findings) {
     let mut lints = Bmv2 {
         checked,
         found,
         used: used_headers(checked),
-        meters: HashMap::new(),
-        attached: HashMap::new(),
+        meters: HashMap::default(),
+        attached: HashMap::default(),
     };
     walk::program(
         &checked.program.decls,
@@ -55,7 +55,7 @@ struct Bmv2<'c, 'a> {
 }
 
 fn used_headers(checked: &Checked<'_>) -> HashSet<NodeId> {
-    let mut used = HashSet::new();
+    let mut used = HashSet::default();
     for ty in checked.type_refs.iter().flatten() {
         let element = match ty {
             Type::Stack(element, _) => element,

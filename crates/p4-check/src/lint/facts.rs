@@ -4,7 +4,7 @@
 use crate::types::{Kind, Type};
 use crate::Checked;
 use p4_syntax::ast::{Name, NodeId};
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 
 /// A variable or parameter, and the fields that lead to a part of it.
 pub(super) type Part = (NodeId, Vec<Name>);

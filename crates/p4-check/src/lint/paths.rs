@@ -4,7 +4,8 @@
 use crate::{CallKind, Checked, Def};
 use p4_syntax::ast::*;
 use p4_syntax::span::Span;
-use std::collections::{BTreeMap, HashMap};
+use p4_syntax::HashMap;
+use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum What {
@@ -37,7 +38,7 @@ pub(super) fn paths<'a>(checked: &Checked<'a>, block: &'a Decl) -> Paths<'a> {
     let mut walker = Walker {
         checked,
         found: Paths::default(),
-        followers: HashMap::new(),
+        followers: HashMap::default(),
         instances: Vec::new(),
         steps: MAX_STEPS,
     };

@@ -4,7 +4,7 @@ use super::walk;
 use crate::types::{Kind, Type};
 use crate::{CallKind, Checked, Def};
 use p4_syntax::ast::*;
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 
 /// What a block does in v1model and in TNA; sub-blocks do what the block does that applies them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) struct Blocks<'a> {
 impl<'a> Blocks<'a> {
     pub fn of(checked: &Checked<'a>) -> Blocks<'a> {
         let mut blocks = Blocks {
-            roles: HashMap::new(),
+            roles: HashMap::default(),
             top: Vec::new(),
             v1model: false,
             tna: false,

@@ -8,13 +8,14 @@ use super::{constant, Findings};
 use crate::types::{Kind, Type};
 use crate::{Builtin, CallKind, Checked};
 use p4_syntax::ast::*;
-use std::collections::{BTreeSet, HashSet};
+use p4_syntax::HashSet;
+use std::collections::BTreeSet;
 
 pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut Findings) {
     let mut lints = Headers {
         checked,
         found,
-        written: HashSet::new(),
+        written: HashSet::default(),
     };
     walk::program(
         &checked.program.decls,

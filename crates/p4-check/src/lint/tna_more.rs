@@ -10,7 +10,8 @@ use crate::{CallKind, Checked, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::{BTreeMap, HashSet};
+use p4_syntax::HashSet;
+use std::collections::BTreeMap;
 
 const DIGEST_BITS: u64 = 48 * 8;
 const RANGE_BITS: u64 = 20;
@@ -191,7 +192,7 @@ impl<'a> More<'_, 'a> {
             twice: Vec::new(),
         };
         walk.from(start);
-        let mut said = HashSet::new();
+        let mut said = HashSet::default();
         for (path, again, first) in walk.twice {
             if said.insert(again) {
                 self.found.push(

@@ -13,7 +13,8 @@ use num_traits::One;
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::{BTreeMap, HashSet};
+use p4_syntax::HashSet;
+use std::collections::BTreeMap;
 
 /// A gateway compares by order only what fits into its 12 hash bits.
 const ORDER_BITS: u32 = 12;

@@ -10,7 +10,8 @@ use crate::{Builtin, CallInfo, CallKind, Checked, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::{BTreeMap, HashMap};
+use p4_syntax::HashMap;
+use std::collections::BTreeMap;
 
 /// Warnings about a program that is otherwise right.
 pub(super) fn lint(checked: &Checked<'_>, found: &mut Findings) {
@@ -132,7 +133,7 @@ impl<'a> Walker<'_, 'a> {
                 states,
                 ..
             } => {
-                let mut before = Some(Facts::new());
+                let mut before = Some(Facts::default());
                 self.parameters(&proto.params, &mut before);
                 for local in locals {
                     before = self.local(local, before);
@@ -145,7 +146,7 @@ impl<'a> Walker<'_, 'a> {
                 apply,
                 ..
             } => {
-                let mut before = Some(Facts::new());
+                let mut before = Some(Facts::default());
                 self.parameters(&proto.params, &mut before);
                 for local in locals {
                     before = self.local(local, before);
@@ -154,7 +155,7 @@ impl<'a> Walker<'_, 'a> {
                 self.results(&proto.params, &after);
             }
             DeclKind::Function { params, body, .. } => {
-                let mut before = Some(Facts::new());
+                let mut before = Some(Facts::default());
                 self.parameters(params, &mut before);
                 let after = self.body(body, before);
                 self.results(params, &after);
@@ -229,7 +230,7 @@ impl<'a> Walker<'_, 'a> {
             .iter()
             .map(|state| (&*state.name.name, state))
             .collect();
-        let mut known: HashMap<&str, Before> = HashMap::from([("start", start)]);
+        let mut known: HashMap<&str, Before> = [("start", start)].into_iter().collect();
         let mut waiting = vec!["start"];
         self.silent += 1;
         while let Some(name) = waiting.pop() {

@@ -8,7 +8,7 @@ use crate::ir::*;
 use p4_check::types::Type;
 use p4_check::{CallInfo, CallKind, Def};
 use p4_syntax::ast::{self, Arg, Decl, DeclKind, Direction, Expr, ExprKind, NodeId, Param};
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 use std::rc::Rc;
 
 /// Error codes that the machine itself knows (see `Program::errors`).
@@ -83,8 +83,8 @@ impl<'a> Lowerer<'a, '_> {
                     decl,
                     name,
                     type_args: types,
-                    values: HashMap::new(),
-                    instances: HashMap::new(),
+                    values: HashMap::default(),
+                    instances: HashMap::default(),
                 };
                 self.apply_block(&Rc::new(instance), false, &info, args);
                 None

@@ -10,7 +10,7 @@ use p4_syntax::ast::{
     Arg, Block as Body, Decl, DeclKind, Direction, Expr, ExprKind, Param, TypeRef,
 };
 use p4_syntax::span::Span;
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 use std::rc::Rc;
 
 impl<'a> Lowerer<'a, '_> {
@@ -187,8 +187,8 @@ impl<'a> Lowerer<'a, '_> {
                 Some(InstanceRef::Extern(id))
             }
             DeclKind::Parser { ctor_params, .. } | DeclKind::Control { ctor_params, .. } => {
-                let mut values = HashMap::new();
-                let mut instances = HashMap::new();
+                let mut values = HashMap::default();
+                let mut instances = HashMap::default();
                 for (param, index) in ctor_params.iter().zip(&info.args) {
                     let expr = match index.and_then(|a| args.get(a)) {
                         Some(arg) => &arg.value,

@@ -37,7 +37,7 @@ use p4_check::Checked;
 use p4_syntax::ast::{self, Name, NodeId};
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::{HashMap, HashSet};
+use p4_syntax::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Says which parameters of which blocks share storage; an architecture's only say in lowering.
@@ -264,18 +264,18 @@ impl<'a, 'c> Lowerer<'a, 'c> {
             current: 0,
             span: Span::NONE,
             env: Env::default(),
-            globals: HashMap::new(),
-            functions: HashMap::new(),
-            methods: HashMap::new(),
-            shapes: HashMap::new(),
-            layouts: HashMap::new(),
-            stacks: HashMap::new(),
-            constants: HashMap::new(),
-            enums: HashMap::new(),
-            shared_blocks: HashMap::new(),
-            table_actions: HashMap::new(),
-            keys_in_place: HashSet::new(),
-            exiting_tables: HashSet::new(),
+            globals: HashMap::default(),
+            functions: HashMap::default(),
+            methods: HashMap::default(),
+            shapes: HashMap::default(),
+            layouts: HashMap::default(),
+            stacks: HashMap::default(),
+            constants: HashMap::default(),
+            enums: HashMap::default(),
+            shared_blocks: HashMap::default(),
+            table_actions: HashMap::default(),
+            keys_in_place: HashSet::default(),
+            exiting_tables: HashSet::default(),
             switch_chunks: Vec::new(),
             wide_chunks: Vec::new(),
             call_chunks: Vec::new(),

@@ -8,7 +8,7 @@ use p4_check::types::{Kind, Type};
 use p4_check::{CallInfo, CallKind};
 use p4_syntax::ast::{Arg, DeclKind, Direction, Expr, ExprKind, Name, NodeId, Param};
 use p4_syntax::span::Span;
-use std::collections::{HashMap, HashSet};
+use p4_syntax::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// What of the package a block is given to, where there are packages inside it.
@@ -81,7 +81,7 @@ impl<'a> Lowerer<'a, '_> {
                 _ => None,
             })
             .collect();
-        let mut seen: HashMap<Name, (TableId, Span)> = HashMap::new();
+        let mut seen: HashMap<Name, (TableId, Span)> = HashMap::default();
         let (mut twice, mut idle) = (Vec::new(), Vec::new());
         for (id, table) in (0..).zip(&self.program.tables) {
             let Some((first, span)) = seen.get(&table.name).copied() else {

@@ -6,7 +6,7 @@ use crate::interp::errors;
 use crate::ir::*;
 use p4_check::types::Type;
 use p4_syntax::ast::{Decl, Expr, ExprKind, Ident, Name, SelectCase, State, Transition};
-use std::collections::HashMap;
+use p4_syntax::HashMap;
 
 /// A jump to a state, patched when all states have their place.
 struct Leap {
@@ -27,7 +27,7 @@ impl<'a> Lowerer<'a, '_> {
             .position(|s| &*s.name.name == "start")
             .unwrap_or(0);
         let order = std::iter::once(start).chain((0..states.len()).filter(|i| *i != start));
-        let mut starts: HashMap<Name, usize> = HashMap::new();
+        let mut starts: HashMap<Name, usize> = HashMap::default();
         let mut jumps: Vec<Leap> = Vec::new();
         for index in order {
             let Some(state) = states.get(index) else {

@@ -4,7 +4,7 @@ use super::{Parse, Parser};
 use crate::ast::{Annotation, AnnotationBody, AnnotationToken, Expr, Ident};
 use crate::diag::Diagnostic;
 use crate::token::{Token, TokenKind};
-use std::collections::HashMap;
+use crate::HashMap;
 
 impl Parser {
     pub(super) fn annotations(&mut self) -> Parse<Vec<Annotation>> {
@@ -144,7 +144,7 @@ impl Parser {
 /// The `)` of every `(` of an annotation, in one pass: looking for each alone would take quadratic
 /// time.
 pub(super) fn closers(tokens: &[Token]) -> HashMap<usize, usize> {
-    let mut closers = HashMap::new();
+    let mut closers = HashMap::default();
     let mut open = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
         match token.kind {

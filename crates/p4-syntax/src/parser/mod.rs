@@ -24,8 +24,8 @@ use crate::token::{Token, TokenKind};
 use braces::{ItemStart, Missing};
 use scopes::Scopes;
 
+use crate::{HashMap, HashSet};
 pub(crate) use prepare::prepare;
-use std::collections::{HashMap, HashSet};
 
 /// A rule gave up; why is already reported.
 pub(crate) struct Failed;
@@ -92,8 +92,8 @@ pub(crate) fn parse(tokens: Vec<Token>, max_nesting: u32) -> (Program, Vec<Diagn
         no_greater: false,
         quiet: false,
         hit_limit: false,
-        not_type_args: HashSet::new(),
-        not_casts: HashSet::new(),
+        not_type_args: HashSet::default(),
+        not_casts: HashSet::default(),
         last_error_at: None,
         last_misplaced: None,
         given_up: false,

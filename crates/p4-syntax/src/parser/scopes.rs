@@ -2,7 +2,7 @@
 //! `(T) x` casts if `T` is a type, and `a < b > (c)` calls `a` if `b` is one.
 
 use crate::ast::Name;
-use std::collections::HashMap;
+use crate::HashMap;
 
 pub(super) struct Scopes {
     /// The outermost first; a name maps to whether it is a type.
@@ -12,12 +12,12 @@ pub(super) struct Scopes {
 impl Scopes {
     pub(super) fn new() -> Scopes {
         Scopes {
-            scopes: vec![HashMap::new()],
+            scopes: vec![HashMap::default()],
         }
     }
 
     pub(super) fn push(&mut self) {
-        self.scopes.push(HashMap::new());
+        self.scopes.push(HashMap::default());
     }
 
     pub(super) fn depth(&self) -> usize {

@@ -15,9 +15,9 @@ use crate::options::{FileProvider, Options};
 use crate::source::SourceMap;
 use crate::span::Span;
 use crate::token::{Interner, Token, TokenKind};
+use crate::{HashMap, HashSet};
 use directives::Condition;
 use macros::{Context, Macro};
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 pub(crate) struct Preprocessed {
@@ -69,10 +69,10 @@ pub(crate) fn preprocess(
         sources: SourceMap::default(),
         names: Interner::default(),
         diagnostics: Vec::new(),
-        macros: HashMap::new(),
+        macros: HashMap::default(),
         files: Vec::new(),
-        known_files: HashMap::new(),
-        once: HashSet::new(),
+        known_files: HashMap::default(),
+        once: HashSet::default(),
         includes: 0,
         contexts: Vec::new(),
         argument_depth: 0,
