@@ -23,62 +23,74 @@ pub(crate) struct Lexer {
     in_directive: bool,
 }
 
-/// Longest first, so that the first match is the right one.
+/// By first character, and of those that share it the longest first, so that the first match is the
+/// right one.
 const PUNCTUATION: &[(&str, TokenKind)] = &[
     ("|+|=", TokenKind::PlusSatAssign),
     ("|-|=", TokenKind::MinusSatAssign),
-    ("&&&", TokenKind::Mask),
-    ("...", TokenKind::Dots),
-    ("<<=", TokenKind::ShlAssign),
     ("|+|", TokenKind::PlusSat),
     ("|-|", TokenKind::MinusSat),
-    ("{#}", TokenKind::Invalid),
-    ("##", TokenKind::HashHash),
-    ("..", TokenKind::DotDot),
-    ("<<", TokenKind::Shl),
-    ("&&", TokenKind::AndAnd),
     ("||", TokenKind::OrOr),
-    ("==", TokenKind::EqEq),
-    ("!=", TokenKind::Ne),
-    (">=", TokenKind::Ge),
+    ("|=", TokenKind::OrAssign),
+    ("|", TokenKind::Or),
+    ("&&&", TokenKind::Mask),
+    ("&&", TokenKind::AndAnd),
+    ("&=", TokenKind::AndAssign),
+    ("&", TokenKind::And),
+    ("...", TokenKind::Dots),
+    ("..", TokenKind::DotDot),
+    (".", TokenKind::Dot),
+    ("<<=", TokenKind::ShlAssign),
+    ("<<", TokenKind::Shl),
     ("<=", TokenKind::Le),
+    ("<", TokenKind::Lt),
+    ("{#}", TokenKind::Invalid),
+    ("{", TokenKind::LBrace),
+    ("##", TokenKind::HashHash),
+    ("#", TokenKind::Hash),
+    ("==", TokenKind::EqEq),
+    ("=", TokenKind::Assign),
+    ("!=", TokenKind::Ne),
+    ("!", TokenKind::Not),
+    (">=", TokenKind::Ge),
+    (">", TokenKind::Gt),
     ("++", TokenKind::Concat),
     ("+=", TokenKind::PlusAssign),
-    ("-=", TokenKind::MinusAssign),
-    ("*=", TokenKind::MulAssign),
-    ("/=", TokenKind::DivAssign),
-    ("%=", TokenKind::ModAssign),
-    ("&=", TokenKind::AndAssign),
-    ("|=", TokenKind::OrAssign),
-    ("^=", TokenKind::XorAssign),
     ("+:", TokenKind::PlusColon),
+    ("+", TokenKind::Plus),
+    ("-=", TokenKind::MinusAssign),
+    ("-", TokenKind::Minus),
+    ("*=", TokenKind::MulAssign),
+    ("*", TokenKind::Star),
+    ("/=", TokenKind::DivAssign),
+    ("/", TokenKind::Slash),
+    ("%=", TokenKind::ModAssign),
+    ("%", TokenKind::Percent),
+    ("^=", TokenKind::XorAssign),
+    ("^", TokenKind::Xor),
     ("(", TokenKind::LParen),
     (")", TokenKind::RParen),
     ("[", TokenKind::LBracket),
     ("]", TokenKind::RBracket),
-    ("{", TokenKind::LBrace),
     ("}", TokenKind::RBrace),
     (";", TokenKind::Semi),
     (",", TokenKind::Comma),
     (":", TokenKind::Colon),
     ("?", TokenKind::Question),
     ("@", TokenKind::At),
-    (".", TokenKind::Dot),
-    ("=", TokenKind::Assign),
-    ("<", TokenKind::Lt),
-    (">", TokenKind::Gt),
-    ("+", TokenKind::Plus),
-    ("-", TokenKind::Minus),
-    ("*", TokenKind::Star),
-    ("/", TokenKind::Slash),
-    ("%", TokenKind::Percent),
-    ("&", TokenKind::And),
-    ("|", TokenKind::Or),
-    ("^", TokenKind::Xor),
     ("~", TokenKind::Tilde),
-    ("!", TokenKind::Not),
-    ("#", TokenKind::Hash),
 ];
+
+/// For each ASCII character the place in [`PUNCTUATION`] where those begin that begin with it.
+const BY_FIRST: [usize; 128] = {
+    let mut places = [PUNCTUATION.len(); 128];
+    let mut at = PUNCTUATION.len();
+    while at > 0 {
+        at -= 1;
+        places[PUNCTUATION[at].0.as_bytes()[0] as usize] = at;
+    }
+    places
+};
 
 impl Lexer {
     pub(crate) fn new(text: Arc<str>, base: u32) -> Lexer {
@@ -204,11 +216,14 @@ impl Lexer {
     }
 
     fn skip_line_comment(&mut self) {
-        while let Some(byte) = self.byte(0) {
-            match byte {
-                b'\n' => return,
-                b'\\' => self.at += self.continuation(1).unwrap_or(1),
-                _ => self.at += 1,
+        let bytes = self.text.as_bytes();
+        loop {
+            let rest = &bytes[self.at..];
+            let length = rest.iter().position(|byte| matches!(byte, b'\n' | b'\\'));
+            self.at += length.unwrap_or(rest.len());
+            match bytes.get(self.at) {
+                Some(b'\\') => self.at += self.continuation(1).unwrap_or(1),
+                _ => return,
             }
         }
     }
@@ -231,24 +246,28 @@ impl Lexer {
             }
             Some(_) => self.punctuation(),
         };
-        (
-            kind,
-            self.span_from(start),
-            names.intern(&self.text[start..self.at]),
-        )
+        let text = match kind.text() {
+            Some(_) => names.nothing(),
+            None => names.intern(&self.text[start..self.at]),
+        };
+        (kind, self.span_from(start), text)
     }
 
     fn skip_word(&mut self) {
-        while self.byte(0).is_some_and(is_word) {
-            self.at += 1;
-        }
+        let rest = &self.text.as_bytes()[self.at..];
+        let length = rest.iter().position(|&byte| !is_word(byte));
+        self.at += length.unwrap_or(rest.len());
     }
 
     fn punctuation(&mut self) -> TokenKind {
         let rest = self.rest();
-        let first = rest.as_bytes().first();
-        for (text, kind) in PUNCTUATION {
-            if text.as_bytes().first() == first && rest.starts_with(text) {
+        let bytes = rest.as_bytes();
+        let place = BY_FIRST.get(usize::from(bytes[0]));
+        for (text, kind) in place.map_or(&[][..], |&place| &PUNCTUATION[place..]) {
+            if text.as_bytes()[0] != bytes[0] {
+                break;
+            }
+            if rest.starts_with(text) {
                 self.at += text.len();
                 return *kind;
             }

@@ -92,7 +92,8 @@ impl TokenKind {
 pub(crate) struct Token {
     pub kind: TokenKind,
     pub span: Span,
-    /// Identifiers, keywords, numbers and unknown characters as written; the content of strings.
+    /// Identifiers, keywords, numbers and unknown characters as written; the content of strings;
+    /// nothing for punctuation, whose kind says all.
     pub text: Name,
     /// First token of its line.
     pub line_start: bool,
@@ -166,9 +167,15 @@ pub(crate) fn quote(text: &str) -> String {
 #[derive(Default)]
 pub(crate) struct Interner {
     names: HashSet<Name>,
+    nothing: Name,
 }
 
 impl Interner {
+    /// The text of what has none.
+    pub(crate) fn nothing(&self) -> Name {
+        self.nothing.clone()
+    }
+
     pub(crate) fn intern(&mut self, text: &str) -> Name {
         if let Some(name) = self.names.get(text) {
             return name.clone();

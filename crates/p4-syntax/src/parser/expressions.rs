@@ -224,7 +224,10 @@ impl Parser {
             ));
         }
         if self.begins_type() {
-            let message = format!("I expected a value, but `{}` is a type.", self.token().text);
+            let message = format!(
+                "I expected a value, but `{}` is a type.",
+                self.token().spelling()
+            );
             let error = Diagnostic::error("E0105", self.span(), message);
             return self.fail(
                 error.hint("To convert a value, write the type in parentheses: `(bit<8>) x`."),

@@ -155,7 +155,7 @@ impl Preprocessor<'_> {
         Token {
             kind: TokenKind::Eof,
             span: Span::NONE,
-            text: self.names.intern(""),
+            text: self.names.nothing(),
             line_start: true,
             indent: 0,
             space: true,
