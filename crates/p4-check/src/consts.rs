@@ -249,6 +249,9 @@ impl<'a> Checked<'a> {
                 value: BigInt::from(*size),
             }),
             ty => {
+                let Value::List(items) = self.eval(base, params)? else {
+                    return None;
+                };
                 let index = match ty {
                     Type::StructLit(fields) => {
                         fields.iter().position(|(name, _)| *name == member.name)
@@ -258,9 +261,6 @@ impl<'a> Checked<'a> {
                         .iter()
                         .position(|(name, ..)| *name == member.name),
                 }?;
-                let Value::List(items) = self.eval(base, params)? else {
-                    return None;
-                };
                 items.into_iter().nth(index)
             }
         }

@@ -200,11 +200,11 @@ impl<'a> Checker<'a> {
                 self.type_member(&ty, member)
             }
             Type::Named(Kind::Struct | Kind::Header | Kind::Union, ..) => {
-                let fields = self.fields_of(&base_type).unwrap_or_default();
-                match fields.iter().find(|(field, ..)| *field == member.name) {
-                    Some((_, ty, _)) => ty.clone(),
+                match self.out.field_type(&base_type, &member.name) {
+                    Some(ty) => ty,
                     None => {
-                        let names: Vec<Name> = fields.into_iter().map(|(n, ..)| n).collect();
+                        let fields = self.fields_of(&base_type).into_iter().flatten();
+                        let names: Vec<Name> = fields.map(|(n, ..)| n).collect();
                         self.no_member(&base_type, member, &names)
                     }
                 }

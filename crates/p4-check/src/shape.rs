@@ -7,28 +7,32 @@ use p4_syntax::ast::*;
 impl<'a> crate::Checked<'a> {
     /// Fields of a struct, header or union with type arguments put in: name, type, annotations.
     pub fn fields_of(&self, ty: &Type) -> Option<Vec<(Name, Type, &'a [Annotation])>> {
+        let (id, fields, args) = self.declared_fields(ty)?;
+        let field = |field: &'a Field| {
+            let ty = self.type_ref(field.ty.id).substitute(id, args);
+            (field.name.name.clone(), ty, field.annotations.as_slice())
+        };
+        Some(fields.iter().map(field).collect())
+    }
+
+    /// The type of one field, as [`Checked::fields_of`] gives it.
+    pub fn field_type(&self, ty: &Type, name: &str) -> Option<Type> {
+        let (id, fields, args) = self.declared_fields(ty)?;
+        let field = fields.iter().find(|field| &*field.name.name == name)?;
+        Some(self.type_ref(field.ty.id).substitute(id, args))
+    }
+
+    /// The declaration of a struct, header or union, its fields and the type arguments.
+    fn declared_fields<'t>(&self, ty: &'t Type) -> Option<(NodeId, &'a [Field], &'t [Type])> {
         let Type::Named(Kind::Header | Kind::Union | Kind::Struct, id, _, args) = ty else {
             return None;
         };
-        let decl = self.decls.get(id)?;
-        let (DeclKind::Header { fields, .. }
-        | DeclKind::HeaderUnion { fields, .. }
-        | DeclKind::Struct { fields, .. }) = &decl.kind
-        else {
-            return None;
-        };
-        Some(
-            fields
-                .iter()
-                .map(|field| {
-                    (
-                        field.name.name.clone(),
-                        self.type_ref(field.ty.id).substitute(*id, args),
-                        field.annotations.as_slice(),
-                    )
-                })
-                .collect(),
-        )
+        match &self.decls.get(id)?.kind {
+            DeclKind::Header { fields, .. }
+            | DeclKind::HeaderUnion { fields, .. }
+            | DeclKind::Struct { fields, .. } => Some((*id, fields, args)),
+            _ => None,
+        }
     }
 
     /// The type behind a new type or an enum with an underlying type; other types are themselves.

@@ -108,6 +108,9 @@ impl Type {
 
     /// The type with the type parameters of `owner` replaced by `args`.
     pub fn substitute(&self, owner: NodeId, args: &[Type]) -> Type {
+        if args.is_empty() {
+            return self.clone();
+        }
         self.map_params(&|decl, index| {
             (decl == owner)
                 .then(|| args.get(index as usize).cloned())

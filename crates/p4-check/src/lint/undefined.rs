@@ -3,21 +3,24 @@
 //! control and function are followed, and actions from where they are used. What is written through
 //! an index is not looked after: no warning is given where it may have been.
 
-use super::facts::{join, parts, Before, Facts, Known, Part, Sort};
+use super::facts::{join, Before, Facts, Known, Part, Shape, Shapes, Sort};
 use super::Findings;
-use crate::types::{Kind, Type};
+use crate::types::Type;
 use crate::{Builtin, CallInfo, CallKind, Checked, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
 use p4_syntax::HashMap;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Warnings about a program that is otherwise right.
 pub(super) fn lint(checked: &Checked<'_>, found: &mut Findings) {
     let mut walker = Walker {
         checked,
-        names: names(checked),
+        shapes: Shapes::default(),
+        variables: HashMap::default(),
+        count: 0,
         reads: BTreeMap::new(),
         silent: 0,
         returns: None,
@@ -40,7 +43,7 @@ pub(super) fn lint(checked: &Checked<'_>, found: &mut Findings) {
 /// So many statements are followed in all.
 const MAX_STEPS: u32 = 200_000;
 /// So many known parts cost as much as a statement.
-const FACTS_PER_STEP: u32 = 32;
+const FACTS_PER_STEP: usize = 32;
 /// Rounds of a loop after which nothing new is found out: each part changes at most once.
 const MAX_ROUNDS: u32 = 600;
 /// Actions that call actions
@@ -102,8 +105,12 @@ impl Read {
 
 struct Walker<'c, 'a> {
     checked: &'c Checked<'a>,
-    /// Where variables and parameters are declared
-    names: HashMap<NodeId, &'a Ident>,
+    shapes: Shapes,
+    /// The variables and parameters of the block or function being followed, each with the number of
+    /// its first part
+    variables: HashMap<NodeId, (usize, Rc<Shape>)>,
+    /// Number of their parts
+    count: usize,
     reads: BTreeMap<Span, Read>,
     /// In rounds that only find out what is known
     silent: u32,
@@ -115,17 +122,17 @@ struct Walker<'c, 'a> {
     steps: u32,
 }
 
-fn names<'a>(checked: &Checked<'a>) -> HashMap<NodeId, &'a Ident> {
-    let name = |def: &Def<'a>| match def {
-        Def::Param(param) => Some((param.id, &param.name)),
-        Def::Var(decl) => Some((decl.id, &decl.name)),
-        _ => None,
-    };
-    checked.defs.values().filter_map(name).collect()
+/// What an expression without an index names.
+struct Place<'a> {
+    /// The variable or parameter
+    declared: &'a Ident,
+    part: Part,
 }
 
 impl<'a> Walker<'_, 'a> {
     fn root(&mut self, decl: &'a Decl) {
+        self.variables.clear();
+        self.count = 0;
         match &decl.kind {
             DeclKind::Parser {
                 proto,
@@ -164,7 +171,7 @@ impl<'a> Walker<'_, 'a> {
         }
     }
 
-    fn parameters(&self, params: &'a [Param], before: &mut Before) {
+    fn parameters(&mut self, params: &'a [Param], before: &mut Before) {
         for param in params {
             let ty = self.checked.type_ref(param.ty.id);
             let known = |sort| match (param.direction, sort) {
@@ -176,31 +183,42 @@ impl<'a> Walker<'_, 'a> {
         }
     }
 
-    fn declare(&self, id: NodeId, ty: &Type, before: &mut Before, known: &dyn Fn(Sort) -> Known) {
-        if let Some(state) = before {
-            for (path, sort) in parts(self.checked, ty) {
-                state.insert((id, path), known(sort));
-            }
+    fn declare(
+        &mut self,
+        id: NodeId,
+        ty: &Type,
+        before: &mut Before,
+        known: &dyn Fn(Sort) -> Known,
+    ) {
+        let Some(facts) = before else { return };
+        let (first, shape) = self.variables.entry(id).or_insert_with(|| {
+            let shape = self.shapes.of(self.checked, ty);
+            let first = self.count;
+            self.count += shape.parts.len();
+            (first, shape)
+        });
+        for (part, sort) in (*first..).zip(&shape.parts) {
+            facts.begin(part, known(*sort));
         }
     }
 
     /// `out` parameters that no way writes. Headers that are not valid are a result, too.
     fn results(&mut self, params: &'a [Param], after: &Before) {
-        let Some(state) = after else { return };
+        let Some(facts) = after else { return };
         for param in params.iter().filter(|p| p.direction == Direction::Out) {
-            let ty = self.checked.type_ref(param.ty.id);
-            let all = parts(self.checked, ty);
-            let bad = |(path, sort): &(Vec<Name>, Sort)| {
-                *sort == Sort::Value && state.get(&(param.id, path.clone())) == Some(&Known::Bad)
+            let Some((first, shape)) = self.variables.get(&param.id) else {
+                continue;
             };
-            if !all.is_empty() && all.iter().all(bad) {
-                self.note(
-                    param.name.span,
-                    What::Result,
-                    &param.name.name,
-                    param.name.span,
-                    Known::Bad,
-                );
+            let bad = |(part, sort): (usize, &Sort)| {
+                *sort == Sort::Value && facts.get(part) == Some(Known::Bad)
+            };
+            if !shape.parts.is_empty() && (*first..).zip(&shape.parts).all(bad) {
+                let place = Place {
+                    declared: &param.name,
+                    part: Part::Other,
+                };
+                let name = || param.name.name.to_string();
+                self.note(param.name.span, What::Result, name, &place, Known::Bad);
             }
         }
     }
@@ -294,7 +312,7 @@ impl<'a> Walker<'_, 'a> {
             return before;
         }
         // What is known is copied at each branch.
-        let cost = 1 + facts.len() as u32 / FACTS_PER_STEP;
+        let cost = 1 + (facts.size() / FACTS_PER_STEP) as u32;
         self.steps = self.steps.saturating_sub(cost);
         match &stmt.kind {
             StmtKind::Decl(decl) => self.local(decl, before),
@@ -457,25 +475,34 @@ impl<'a> Walker<'_, 'a> {
     }
 
     fn set_header(&self, header: &Expr, known: Known, before: &mut Before) {
-        if let (Some(part), Some(state)) = (self.part(header), before) {
-            if let Some(old) = state.get_mut(&part) {
-                *old = known;
+        if let (Some(place), Some(facts)) = (self.place(header), before) {
+            if let Some(part) = place.part.single() {
+                facts.change(part, known);
             }
         }
     }
 
-    /// The part that an expression names, if no index is in it.
-    fn part(&self, expr: &Expr) -> Option<Part> {
+    /// What an expression names, if no index is in it.
+    fn place(&self, expr: &Expr) -> Option<Place<'a>> {
         match &expr.kind {
-            ExprKind::Path(_) => match self.checked.defs.get(&expr.id)? {
-                Def::Var(decl) => Some((decl.id, Vec::new())),
-                Def::Param(param) => Some((param.id, Vec::new())),
-                _ => None,
-            },
+            ExprKind::Path(_) => {
+                let (id, declared) = match self.checked.defs.get(&expr.id)? {
+                    Def::Var(decl) => (decl.id, &decl.name),
+                    Def::Param(param) => (param.id, &param.name),
+                    _ => return None,
+                };
+                let part = match self.variables.get(&id) {
+                    Some((first, shape)) => Part::Whole(*first, Rc::clone(shape)),
+                    None => Part::Other,
+                };
+                Some(Place { declared, part })
+            }
             ExprKind::Member(base, member) => {
-                let (id, mut path) = self.part(base)?;
-                path.push(member.name.clone());
-                Some((id, path))
+                let base = self.place(base)?;
+                Some(Place {
+                    part: base.part.field(&member.name),
+                    ..base
+                })
             }
             _ => None,
         }
@@ -483,15 +510,11 @@ impl<'a> Walker<'_, 'a> {
 
     /// What is known of the validity of a header's value.
     fn validity(&self, expr: &Expr, before: &Before) -> Known {
-        if let ExprKind::Invalid = expr.kind {
-            return Known::Bad;
-        }
-        let known = self
-            .part(expr)
-            .and_then(|part| before.as_ref()?.get(&part).copied());
+        let known = || before.as_ref()?.get(self.place(expr)?.part.single()?);
         match expr.kind {
+            ExprKind::Invalid => Known::Bad,
             ExprKind::List { .. } | ExprKind::Struct { .. } => Known::Good,
-            _ => known.unwrap_or(Known::Either),
+            _ => known().unwrap_or(Known::Either),
         }
     }
 
@@ -500,13 +523,10 @@ impl<'a> Walker<'_, 'a> {
         if before.is_none() {
             return before;
         }
-        if let Some(call) = self.checked.calls.get(&expr.id) {
-            return self.call(expr, call, before);
-        }
         match &expr.kind {
             ExprKind::Path(_) | ExprKind::Member(..) => {
-                if let Some(part) = self.part(expr) {
-                    self.read_part(expr, &part, &before);
+                if let Some(place) = self.place(expr) {
+                    self.read_place(expr, &place, &before);
                     return before;
                 }
                 if let ExprKind::Member(base, _) = &expr.kind {
@@ -533,6 +553,9 @@ impl<'a> Walker<'_, 'a> {
                 join(taken, other)
             }
             _ => {
+                if let Some(call) = self.checked.calls.get(&expr.id) {
+                    return self.call(expr, call, before);
+                }
                 for child in expr.children() {
                     before = self.read(child, before);
                 }
@@ -541,61 +564,54 @@ impl<'a> Walker<'_, 'a> {
         }
     }
 
-    fn read_part(&mut self, expr: &'a Expr, part: &Part, before: &Before) {
-        let Some(state) = before else { return };
-        let Some(declared) = self.names.get(&part.0).copied() else {
-            return;
+    fn read_place(&mut self, expr: &'a Expr, place: &Place<'a>, before: &Before) {
+        let Some(facts) = before else { return };
+        let (what, known) = match &place.part {
+            Part::Other => return,
+            Part::InHeader(header) => match facts.get(*header) {
+                Some(known) => (What::Field, known),
+                None => return,
+            },
+            Part::Whole(first, shape) => {
+                if shape.parts.contains(&Sort::Header) {
+                    return;
+                }
+                // Of a struct that is read, something must have a value.
+                let parts = *first..first + shape.parts.len();
+                let mut known = parts.filter_map(|part| facts.get(part));
+                match (shape.as_single(), known.next()) {
+                    (_, None) => return,
+                    (Some(_), Some(known)) => (What::Value, known),
+                    (None, Some(Known::Bad)) if known.all(|one| one == Known::Bad) => {
+                        (What::Value, Known::Bad)
+                    }
+                    (None, Some(_)) => (What::Value, Known::Good),
+                }
+            }
         };
-        if let Some(known) = state.get(part) {
-            let is_header = self.checked.expr_type(expr.id).is_kind(Kind::Header);
-            if !is_header {
-                let name = written(part, declared);
-                self.note(expr.span, What::Value, &name, declared.span, *known);
-            }
-            return;
-        }
-        // A field of a header?
-        let (id, path) = part;
-        if let Some((_, header)) = path.split_last() {
-            if let Some(known) = state.get(&(*id, header.to_vec())) {
-                let name = written(part, declared);
-                self.note(expr.span, What::Field, &name, declared.span, *known);
-                return;
-            }
-        }
-        // A whole struct is read: only if none of it has a value, something is wrong.
-        let inside: Vec<Known> = state
-            .iter()
-            .filter(|((other, fields), _)| other == id && fields.starts_with(path))
-            .map(|(_, known)| *known)
-            .collect();
-        let has_headers = parts(self.checked, self.checked.expr_type(expr.id))
-            .iter()
-            .any(|(_, sort)| *sort == Sort::Header);
-        if !inside.is_empty() && !has_headers {
-            let known = match inside.iter().all(|known| *known == Known::Bad) {
-                true => Known::Bad,
-                false => Known::Good,
-            };
-            let name = written(part, declared);
-            self.note(expr.span, What::Value, &name, declared.span, known);
-        }
+        self.note(expr.span, what, || written(expr, place), place, known);
     }
 
-    fn note(&mut self, span: Span, what: What, name: &str, declared: Span, known: Known) {
+    fn note(
+        &mut self,
+        span: Span,
+        what: What,
+        name: impl FnOnce() -> String,
+        place: &Place<'a>,
+        known: Known,
+    ) {
         if self.silent > 0 {
             return;
         }
-        let new = Read {
-            what,
-            name: name.to_string(),
-            declared,
-            known,
-        };
         self.reads
             .entry(span)
             .and_modify(|read| read.known = read.known.join(known))
-            .or_insert(new);
+            .or_insert_with(|| Read {
+                what,
+                name: name(),
+                declared: place.declared.span,
+                known,
+            });
     }
 
     /// Indices and slice bounds on the left of an assignment are read.
@@ -606,15 +622,12 @@ impl<'a> Walker<'_, 'a> {
                 self.read(index, before)
             }
             ExprKind::Member(base, _) => {
-                let header = self.part(base);
-                let known = header
-                    .as_ref()
-                    .and_then(|part| before.as_ref()?.get(part).copied());
-                let is_header = self.checked.expr_type(base.id).is_kind(Kind::Header);
-                if let (Some(part), Some(known), true) = (self.part(lhs), known, is_header) {
-                    if let Some(declared) = self.names.get(&part.0).copied() {
-                        let name = written(&part, declared);
-                        self.note(lhs.span, What::Field, &name, declared.span, known);
+                if let (Some(place), Some(facts)) = (self.place(lhs), &before) {
+                    if let Part::InHeader(header) = place.part {
+                        if let Some(known) = facts.get(header) {
+                            let name = || written(lhs, &place);
+                            self.note(lhs.span, What::Field, name, &place, known);
+                        }
                     }
                 }
                 self.indices(base, before)
@@ -629,17 +642,17 @@ impl<'a> Walker<'_, 'a> {
         if let ExprKind::Slice(base, ..) | ExprKind::PlusSlice(base, ..) = &lhs.kind {
             return self.write(base, before, header);
         }
-        let (Some((id, path)), Some(facts)) = (self.part(lhs), before.as_mut()) else {
+        let (Some(place), Some(facts)) = (self.place(lhs), before.as_mut()) else {
             return before;
         };
-        for (fields, sort) in parts(self.checked, self.checked.expr_type(lhs.id)) {
-            let new = match (sort, fields.is_empty()) {
-                (Sort::Value, _) => Known::Good,
-                (Sort::Header, true) => header,
-                (Sort::Header, false) => Known::Either,
-            };
-            if let Some(known) = facts.get_mut(&(id, [path.as_slice(), &fields].concat())) {
-                *known = new;
+        if let Part::Whole(first, shape) = place.part {
+            for (part, sort) in (first..).zip(&shape.parts) {
+                let new = match sort {
+                    Sort::Value => Known::Good,
+                    Sort::Header if shape.as_single().is_some() => header,
+                    Sort::Header => Known::Either,
+                };
+                facts.change(part, new);
             }
         }
         before
@@ -794,11 +807,9 @@ fn is_extract(kind: CallKind<'_>) -> bool {
         if &*object.name.name == "packet_in" && &*method.name.name == "extract")
 }
 
-fn written(part: &Part, declared: &Ident) -> String {
-    let mut name = declared.name.to_string();
-    for field in &part.1 {
-        name.push('.');
-        name.push_str(field);
+fn written(expr: &Expr, place: &Place<'_>) -> String {
+    match &expr.kind {
+        ExprKind::Member(base, field) => format!("{}.{}", written(base, place), field.name),
+        _ => place.declared.name.to_string(),
     }
-    name
 }
