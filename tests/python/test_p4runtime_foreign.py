@@ -30,8 +30,10 @@ def python() -> Path:
     if stamp.is_file() and stamp.read_text() == " ".join(PACKAGES):
         return interpreter
     try:
-        venv.create(home, clear=True, with_pip=True)
-        command = [interpreter, "-m", "pip", "install", "--quiet", *PACKAGES]
+        venv.create(home, clear=True)
+        pip = [sys.executable, "-m", "pip", "--python", interpreter]
+        # Most of what is installed is never imported.
+        command = [*pip, "install", "--quiet", "--no-compile", *PACKAGES]
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     except (OSError, subprocess.SubprocessError) as error:
         pytest.skip(f"no environment for foreign clients: {type(error).__name__}")
