@@ -17,7 +17,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 THEMES = Path(sys.prefix) / "share" / "jupyter" / "lab" / "themes" / "@jupyterlab"
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+RULES = {
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"],
+    # Each place that a rule passes would be described, too, which takes most of the time.
+    "resultTypes": ["violations"],
+}
 WIDE, NARROW = 900, 270  # pixels: a cell, and the narrowest pane
 
 _BASE = {"layout", "tabbable", "tooltip", "comm"}
