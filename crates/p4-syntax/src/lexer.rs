@@ -354,6 +354,9 @@ pub(crate) struct Number<'a> {
 
 impl Number<'_> {
     pub(crate) fn value(&self) -> BigInt {
+        if let Ok(small) = u64::from_str_radix(self.digits, self.radix) {
+            return small.into();
+        }
         let digits: Vec<u8> = self.digits.bytes().filter(|&b| b != b'_').collect();
         BigInt::parse_bytes(&digits, self.radix).unwrap_or_default()
     }

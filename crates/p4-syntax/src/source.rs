@@ -58,7 +58,7 @@ impl SourceMap {
         let fits =
             u32::try_from(text.len()).is_ok_and(|length| base.checked_add(length + 1).is_some());
         let text: Arc<str> = if fits { text.into() } else { "".into() };
-        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let newlines = text.match_indices('\n');
         let lines = std::iter::once(0)
             .chain(newlines.map(|(at, _)| at as u32 + 1))
             .collect();
