@@ -106,14 +106,10 @@ impl fmt::Display for Stop {
     }
 }
 
-/// Counts since the switch began.
+/// Counts since the switch began. What counts every packet comes last, beside the state of a v1model switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Stats {
-    /// Packets taken in, bytes of them
-    pub received: u64,
-    pub received_bytes: u64,
-    pub sent: u64,
-    pub sent_bytes: u64,
     pub ingress_drops: u64,
     pub egress_drops: u64,
     pub no_group: u64,
@@ -140,6 +136,11 @@ pub struct Stats {
     pub out_of_range: u64,
     /// Digests lost because nobody took the earlier ones
     pub lost_digests: u64,
+    /// Packets taken in, bytes of them
+    pub received: u64,
+    pub received_bytes: u64,
+    pub sent: u64,
+    pub sent_bytes: u64,
 }
 
 impl Stats {

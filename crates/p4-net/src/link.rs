@@ -179,7 +179,7 @@ pub struct WireStats {
 
 /// One direction of a link. What every frame needs is within two cache lines, since a network of a
 /// thousand switches does not fit into the cache.
-#[repr(C, align(64))]
+#[repr(C, align(128))] // lines are brought in pairs
 pub(crate) struct Wire {
     pub(crate) to: End,
     /// No frame waits, and none is to be looked at: a link that is up, without loss and jitter, and

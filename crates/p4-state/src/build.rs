@@ -38,10 +38,10 @@ pub(crate) fn build(program: Arc<Program>, resources: &[Resource]) -> Result<Sta
         tables.push(build_table(&program, table, &cells)?);
     }
     Ok(State {
-        recent: vec![Recent::default(); tables.len()],
+        recent: vec![Recent::default(); tables.len()].into(),
         value_sets: vec![Vec::new(); program.value_sets.len()],
         tables,
-        cells,
+        cells: cells.into(),
         groups: FxHashMap::default(),
         sessions: FxHashMap::default(),
         routes: Vec::new(),
@@ -75,7 +75,7 @@ fn make(resource: &Resource) -> Cells {
             let cells = vec![0; *size as usize * stride];
             Cells::Registers(Registers {
                 size: *size,
-                widths: widths.clone(),
+                widths: widths.as_slice().into(),
                 stride,
                 cells,
             })
@@ -83,11 +83,11 @@ fn make(resource: &Resource) -> Cells {
         Resource::Meter { size, unit } => Cells::Meters(*unit, Array::new(*size, Meter::default())),
         Resource::DirectCounter => Cells::DirectCounter,
         Resource::DirectMeter { unit } => Cells::DirectMeter(*unit),
-        Resource::Profile { size, selector } => Cells::Profile(Profile {
+        Resource::Profile { size, selector } => Cells::Profile(Box::new(Profile {
             size: *size,
             selector: *selector,
             ..Profile::default()
-        }),
+        })),
     }
 }
 

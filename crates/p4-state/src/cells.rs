@@ -27,8 +27,8 @@ pub(crate) struct Array<T> {
     /// The first page apart, since most arrays need no other: one look less
     first: Option<Box<Page<T>>>,
     others: Vec<Option<Box<Page<T>>>>,
-    /// What cells hold that have not been written
-    rest: T,
+    /// What cells hold that have not been written; apart, since a meter is large
+    rest: Box<T>,
 }
 
 /// A small program's cells are in one line of the cache.
@@ -41,7 +41,7 @@ impl<T: Copy> Array<T> {
     pub fn new(size: u64, value: T) -> Array<T> {
         Array {
             size,
-            rest: value,
+            rest: Box::new(value),
             first: None,
             others: vec![None; (size.div_ceil(PAGE) as usize).saturating_sub(1)],
         }
@@ -97,7 +97,7 @@ fn place(index: u64) -> usize {
 pub(crate) struct Registers {
     pub size: u64,
     /// Width of each leaf of a cell's type, in order
-    pub widths: Vec<u32>,
+    pub widths: Box<[u32]>,
     pub stride: usize,
     pub cells: Vec<u64>,
 }

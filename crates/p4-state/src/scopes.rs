@@ -45,8 +45,7 @@ impl State {
         if parts.any(|part| !part.added().is_empty()) {
             return Err(UpdateError::NotEmpty { table: name });
         }
-        self.forget_recent();
-        self.recent.resize_with(self.tables.len(), Recent::default);
+        self.recent = vec![Recent::default(); self.tables.len()].into();
         for scope in &own {
             let part = &mut self.tables[*scope as usize];
             part.default = part.program_default.clone();

@@ -47,6 +47,7 @@ pub enum Resource {
 
 /// What an instance is made of.
 #[derive(Clone, Debug)]
+#[repr(align(64))] // one line of the cache
 pub(crate) enum Cells {
     None,
     Counters(Array<Count>),
@@ -54,8 +55,10 @@ pub(crate) enum Cells {
     Meters(MeterUnit, Array<Meter>),
     DirectCounter,
     DirectMeter(MeterUnit),
-    Profile(Profile),
+    Profile(Box<Profile>),
 }
+
+const _: () = assert!(size_of::<Cells>() == 64);
 
 /// A program whose tables or externs cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,14 +88,15 @@ pub struct Found<'a> {
     pub color: Option<Color>,
 }
 
-/// Tables, externs and groups of one switch. What every packet needs comes first.
+/// Tables, externs and groups of one switch. What every packet needs comes first, so that half a line of the
+/// cache is enough.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct State {
     /// By table of the program
-    pub(crate) recent: Vec<Recent>,
+    pub(crate) recent: Box<[Recent]>,
     /// By instance
-    pub(crate) cells: Vec<Cells>,
+    pub(crate) cells: Box<[Cells]>,
     pub(crate) journal: Journal,
     pub(crate) tables: Vec<Table>,
     pub(crate) program: Arc<Program>,

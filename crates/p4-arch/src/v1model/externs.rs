@@ -18,26 +18,27 @@ use p4_ir::trace::{Event, Tracer};
 use p4_ir::trace_text::value;
 use p4_state::State;
 use p4_syntax::span::Span;
+use std::mem::offset_of;
 
 /// Tables and externs of one switch.
 #[derive(Debug)]
-#[repr(C, align(64))] // what every packet needs comes first
+#[repr(C, align(64))] // what every packet needs is in one line: the end of `stats`, and the beginning of `state`
 pub(crate) struct Externs {
-    pub stats: Stats,
     /// Picoseconds
     pub now: u64,
     /// Bytes that counters and meters count for this packet
     pub bytes: u64,
     pub random: Random,
-    pub(super) before: Before,
+    bmv2_compat: bool,
+    stops_at_assertions: bool,
+    pub stats: Stats,
     pub state: State,
+    pub(super) before: Before,
     pub requests: Requests,
     /// Words of the digest asked for
     pub digest: Vec<Vec<u64>>,
     /// Why the switch is to stop, if an extern found a reason
     pub stop: Option<Stop>,
-    bmv2_compat: bool,
-    stops_at_assertions: bool,
     /// The colour of each direct meter's last hit, by instance
     pub(super) colors: Vec<u64>,
     /// CRCs with parameters of their own, by the image's list
@@ -45,6 +46,8 @@ pub(crate) struct Externs {
     /// Fields being joined for a hash
     joined: Packet,
 }
+
+const _: () = assert!(offset_of!(Externs, state) % 64 == 32);
 
 impl Externs {
     pub fn new(image: &Image, state: State, config: &Config) -> Externs {

@@ -239,6 +239,10 @@ impl Switch {
         self.on_paths += 1;
         self.core.receive(now, data.len());
         let mut all_known = self.finish(all, own, &passed, out);
+        if passed.ending().is_sent {
+            // Nothing else waits either.
+            return true;
+        }
         while let Some(again) = self.core.queues.next_again() {
             let gone = match all_known {
                 true => self.comes_again(all, own, &again, out),

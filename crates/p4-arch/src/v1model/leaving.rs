@@ -41,7 +41,7 @@ impl Switch {
     ) -> bool {
         let ending = passed.ending();
         self.core.count(ending, own, passed.packet);
-        if ending.is_sent && self.core.queues.nothing_leaves() {
+        if ending.is_sent {
             let at = passed.at(own, None);
             self.core.transmit(&at, out, &mut nobody());
             return true;
