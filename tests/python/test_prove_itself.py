@@ -312,17 +312,17 @@ def tried(
 def test_an_edit_is_equal_or_told_apart() -> None:
     """A small program is decided, whatever is changed in it."""
     found = _engine.mutations("tiny.p4", TINY, {}, [], only=["tiny.p4"])
-    print(f"seed {SEED}: 200 of {len(found)} edits")
+    print(f"seed {SEED}: 100 of {len(found)} edits")
     reference, bounds = compiled(TINY), Bounds()
     samples = _engine.sample(reference, Solver(), bounds, 20.0, 300, SEED)
     said: Counter[str] = Counter()
-    for edit in random.Random(SEED).sample(found, 200):
+    for edit in random.Random(SEED).sample(found, 100):
         text = TINY[: edit["start"]] + edit["text"] + TINY[edit["end"] :]
         edited = _engine.compile_text("edited.p4", text, {}, []).program
         said[tried(reference, edited, bounds, 5.0, samples)] += 1
-    assert said["equal"] > 5, said
-    assert said["undecided"] < 20, said
-    assert said["different"] > 120, said
+    assert said["equal"] > 2, said
+    assert said["undecided"] < 10, said
+    assert said["different"] > 60, said
 
 
 @pytest.mark.parametrize(("lab", "least"), list(zip(LABS, (2, 1, 0, 0), strict=True)))
