@@ -159,10 +159,11 @@ impl Shapes {
             return known.clone();
         }
         let shape = match ty {
-            Type::Bool | Type::Bit(_) | Type::Signed(_) | Type::Error => {
-                Some(Shape::single(Sort::Value))
-            }
-            Type::Named(Kind::Enum | Kind::SerEnum | Kind::NewType, ..) => {
+            Type::Bool
+            | Type::Bit(_)
+            | Type::Signed(_)
+            | Type::Error
+            | Type::Named(Kind::Enum | Kind::SerEnum | Kind::NewType, ..) => {
                 Some(Shape::single(Sort::Value))
             }
             Type::Named(Kind::Header, ..) => Some(Shape::single(Sort::Header)),

@@ -213,12 +213,9 @@ impl<'a> Walker<'_, 'a> {
                 *sort == Sort::Value && facts.get(part) == Some(Known::Bad)
             };
             if !shape.parts.is_empty() && (*first..).zip(&shape.parts).all(bad) {
-                let place = Place {
-                    declared: &param.name,
-                    part: Part::Other,
-                };
                 let name = || param.name.name.to_string();
-                self.note(param.name.span, What::Result, name, &place, Known::Bad);
+                let span = param.name.span;
+                self.note(span, What::Result, name, span, Known::Bad);
             }
         }
     }
@@ -589,7 +586,8 @@ impl<'a> Walker<'_, 'a> {
                 }
             }
         };
-        self.note(expr.span, what, || written(expr, place), place, known);
+        let name = || written(expr, place);
+        self.note(expr.span, what, name, place.declared.span, known);
     }
 
     fn note(
@@ -597,7 +595,7 @@ impl<'a> Walker<'_, 'a> {
         span: Span,
         what: What,
         name: impl FnOnce() -> String,
-        place: &Place<'a>,
+        declared: Span,
         known: Known,
     ) {
         if self.silent > 0 {
@@ -609,7 +607,7 @@ impl<'a> Walker<'_, 'a> {
             .or_insert_with(|| Read {
                 what,
                 name: name(),
-                declared: place.declared.span,
+                declared,
                 known,
             });
     }
@@ -626,7 +624,7 @@ impl<'a> Walker<'_, 'a> {
                     if let Part::InHeader(header) = place.part {
                         if let Some(known) = facts.get(header) {
                             let name = || written(lhs, &place);
-                            self.note(lhs.span, What::Field, name, &place, known);
+                            self.note(lhs.span, What::Field, name, place.declared.span, known);
                         }
                     }
                 }
