@@ -15,11 +15,16 @@ from pathlib import Path
 import pytest
 
 from cli_runner import ROOT, p4lab
+from host_program import NoSwitches
 from p4lab.course.labs import load_plan
 from p4lab.engine import load_program
 from p4lab.model.report import deliveries
 from p4lab.network import open_network
+from p4lab.network.agents import ForkServer
+from p4lab.network.base import NetworkError
+from p4lab.network.mininet import MininetNetwork
 from p4lab.session.run import Session, carry_out
+from p4lab.topology import Topology
 
 TOOLS = ("mnexec", "ifconfig", "ip", "ethtool")
 missing = [tool for tool in TOOLS if shutil.which(tool) is None]
@@ -45,8 +50,8 @@ def left_behind() -> set[str]:
             command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:
             continue  # it has just ended
-        if any(word in command for word in ("mininet:", "hosts.agent", "dumpcap")):
-            found.add(f"process {command}")
+        if any(word in command for word in ("mininet:", "p4lab.hosts", "dumpcap")):
+            found.add(f"process {process.name} {command}")
     return found
 
 
@@ -63,10 +68,15 @@ def start(*arguments: str) -> subprocess.Popen[bytes]:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
-    while sum("hosts.agent" in item for item in left_behind() - before) < 4:
+    while sum("p4lab.hosts" in item for item in left_behind() - before) < 1 + 4:
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()
         time.sleep(0.1)
     return process
+
+
+def network_of(process: int | str) -> str:
+    """The network namespace in which a process is."""
+    return os.readlink(f"/proc/{process}/ns/net")
 
 
 def comes_back_to(before: set[str]) -> set[str]:
@@ -125,3 +135,41 @@ def test_one_host_sends_two_streams_side_by_side() -> None:
         carry_out(session)
         report = deliveries(plan, "linux", network.observed())
     assert report.ok, report.problems
+
+
+@needs_mininet[0]
+@needs_mininet[1]
+class TestAgents:
+    """The processes inside hosts, on a network without switches."""
+
+    def test_each_is_in_the_network_of_its_host(self) -> None:
+        """Otherwise a host sends as another, and counts what another gets."""
+        with MininetNetwork(Topology.load("rfc8279"), NoSwitches()) as network:
+            hosts = network.topology.hosts
+            shells = {host.interface: network._inside[host.name].pid for host in hosts}
+            numbers = [line.split()[1] for line in left_behind() if "p4lab.hosts" in line]
+            agents = {Path(f"/proc/{n}/comm").read_text().strip(): n for n in numbers}
+            for interface, shell in shells.items():
+                assert network_of(agents[interface]) == network_of(shell)
+            assert len({network_of(shell) for shell in shells.values()}) == len(hosts)
+
+    def test_one_that_does_not_listen_ends_with_its_network(self) -> None:
+        """It would send for ever, on a processor that nobody knows to be taken."""
+        before = left_behind()
+        topology = Topology.load("rfc8279")
+        with MininetNetwork(topology, NoSwitches()) as network:
+            endless = {"packets": 1 << 40, "interval": 0, "length": 100, "ttl": 1}
+            agent = network._agents[topology.hosts[0].name]
+            agent.tell({"do": "send", "to": "239.1.1.1", "flow": 1, **endless})
+        assert left_behind() - before == set()
+
+    def test_one_that_fails_says_why(self) -> None:
+        host = Topology.load("rfc8279").hosts[0]
+        server = ForkServer()
+        try:
+            agent = server.start(host, os.getpid(), "none-eth0", False)
+            with pytest.raises(NetworkError, match=f"{host.name} has ended: .*no interface with"):
+                agent.answers()
+            agent.close()
+        finally:
+            server.stop()

@@ -159,7 +159,7 @@ def test_a_run_that_is_killed_leaves_nothing(number: signal.Signals) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     there = marked(mark)
-    for word in ("hosts.agent", "mininet:", "sleep"):
+    for word in ("p4lab.hosts", "mininet:", "sleep"):
         assert any(word in command for command in there), there
     process.send_signal(number)
     process.wait(timeout=30)

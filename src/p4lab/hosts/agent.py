@@ -1,4 +1,4 @@
-"""Runs inside a Mininet host: joins groups with real sockets, sends probes, counts what arrives.
+"""Inside a Mininet host: joins groups with real sockets, sends probes, counts what arrives.
 
 Commands come on standard input, one JSON object a line, and each is answered by one: a stream when
 it has been sent, a count when all streams have. Streams are sent side by side:
@@ -20,7 +20,6 @@ from __future__ import annotations
 import json
 import os
 import selectors
-import signal
 import socket
 import struct
 import subprocess
@@ -309,9 +308,8 @@ class Agent:
             self.count(frame, self.unwanted)
 
 
-def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the network ends its agents, not the terminal
-    agent = Agent(sys.argv[1], int(sys.argv[2]), [ip_address(one) for one in sys.argv[3:]])
+def serve(agent: Agent) -> None:
+    """Does what standard input says until it ends."""
     print(json.dumps({"ready": True}), flush=True)
     selector = selectors.DefaultSelector()
     for source in (sys.stdin, *agent.udp.values(), *agent.cards):
@@ -329,7 +327,3 @@ def main() -> None:
             for line in lines:
                 agent.handle(json.loads(line))
         rest = agent.send_due()
-
-
-if __name__ == "__main__":
-    main()

@@ -7,12 +7,10 @@ and with them their ends in the hosts; the hosts' shells and agents end with the
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ from p4lab import rights
 from p4lab.model.control import Controller, CountingDriver
 from p4lab.model.run import Address, Observed, Received, Stream
 from p4lab.network import linux_host, namespace
+from p4lab.network.agents import ForkServer, HostAgent
 from p4lab.network.base import NetworkError
 from p4lab.network.linux_host import LinuxHosts
 from p4lab.network.switches import Switches
@@ -67,6 +66,7 @@ class MininetNetwork:
         self.topology = topology
         self._patched = patched
         self._linux = hosts or LinuxHosts()
+        self._fork_server: ForkServer | None = None
         self._agents: dict[str, HostAgent] = {}
         self._shells: list[Any] = []
         self._inside: dict[str, Any] = {}
@@ -91,6 +91,7 @@ class MininetNetwork:
 
         setLogLevel("critical")
         namespace.quiet_ipv6()
+        self._fork_server = ForkServer()  # it imports while the network is built
         root = Node("root", inNamespace=False)
         self._shells.append(root)
         shells = {}
@@ -118,7 +119,9 @@ class MininetNetwork:
             agent.answers()  # until it is ready, packets for its host are lost
 
     def _agent(self, host: Host, interface: str) -> HostAgent:
-        return HostAgent(host, self._inside[host.name], interface, self._linux.ipv6)
+        assert self._fork_server is not None
+        inside = self._inside[host.name].pid
+        return self._fork_server.start(host, inside, interface, self._linux.ipv6)
 
     def _emulate(self, link: Link) -> None:
         """Rate, delay, jitter and loss of a link, by the switches at its ends: veth has none."""
@@ -369,8 +372,10 @@ class MininetNetwork:
         """Ends switches, agents, captures and hosts, and goes back to the machine's network."""
         self._switches.stop()
         for agent in self._agents.values():
-            agent.stop()
+            agent.close()
         self._agents.clear()
+        if self._fork_server is not None:
+            self._fork_server.stop()
         for program in self._programs.values():
             program.kill()
             program.wait()
@@ -381,65 +386,6 @@ class MininetNetwork:
         self._captures.clear()
         home, self._home = self._home, None
         namespace.clear(self._shells, home)
-
-
-class HostAgent:
-    """The program inside a host (p4lab.hosts.agent), at an interface of it, and the pipe to it."""
-
-    def __init__(self, host: Host, shell: Any, interface: str, ipv6: bool) -> None:
-        self.host = host
-        addresses = [str(host.ip), *([str(host.ip6)] if ipv6 else [])]
-        module = [sys.executable, "-m", "p4lab.hosts.agent"]
-        package = str(Path(__file__).resolve().parents[2])
-        self._process = shell.popen(
-            [*module, interface, str(host.id), *addresses],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": package},
-        )
-        self._unanswered = 1  # it says when it is ready
-
-    def tell(self, command: dict[str, Any]) -> None:
-        """Sends a command without waiting for the answer. Raises NetworkError."""
-        try:
-            self._process.stdin.write(json.dumps(command).encode() + b"\n")
-            self._process.stdin.flush()
-        except OSError as error:
-            raise NetworkError(self._obituary()) from error
-        self._unanswered += 1
-
-    def ask(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Sends a command and waits for its answer. Raises NetworkError."""
-        self.tell(command)
-        return self.answers()
-
-    def answers(self) -> dict[str, Any]:
-        """Waits for what was not answered yet, and gives the last; first of all the agent says
-        that it is ready. Raises NetworkError."""
-        answer: dict[str, Any] = {}
-        while self._unanswered:
-            line = self._process.stdout.readline()
-            if not line:
-                raise NetworkError(self._obituary())
-            answer = json.loads(line)
-            self._unanswered -= 1
-        return answer
-
-    def stop(self) -> None:
-        """Ends the agent by ending its input; by force if it does not listen."""
-        self._process.stdin.close()
-        try:
-            self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
-        self._process.stderr.close()
-
-    def _obituary(self) -> str:
-        lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
-        return f"the program in host {self.host.name} has ended: {lines[-1] if lines else '?'}"
 
 
 def check_system(pcap: Path | None) -> None:

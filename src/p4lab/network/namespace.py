@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import rights
+from p4lab.hosts import kernel
 from p4lab.network.base import NetworkError
 
-CLONE_NEWNET = 0x40000000
 SIOCGIFFLAGS = 0x8913
 SIOCSIFFLAGS = 0x8914
 SIOCETHTOOL = 0x8946
@@ -32,7 +32,7 @@ def enter_own() -> int:
     """Leaves the machine's network, for this thread and those it starts; gives the way back.
     Raises NetworkError."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    _libc("unshare", CLONE_NEWNET)
+    _call("unshare", kernel.CLONE_NEWNET)
     return home
 
 
@@ -41,11 +41,11 @@ def leave(home: int) -> None:
     root of a user namespace only may not go back into the machine's network, and gets an empty one
     in its place."""
     try:
-        _libc("setns", home, CLONE_NEWNET)
+        _call("setns", home, kernel.CLONE_NEWNET)
     except NetworkError:
         if rights.held() != "user namespace":
             raise
-        _libc("unshare", CLONE_NEWNET)
+        _call("unshare", kernel.CLONE_NEWNET)
     finally:
         os.close(home)
 
@@ -114,10 +114,10 @@ def _has_running_flag(system: socket.socket, interface: str) -> bool:
     return bool(_FLAGS.unpack(answer)[1] & IFF_RUNNING)
 
 
-def _libc(function: str, *arguments: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if getattr(libc, function)(*arguments) != 0:
-        number = ctypes.get_errno()
+def _call(function: str, *arguments: int) -> None:
+    try:
+        kernel.call(function, *arguments)
+    except OSError as error:
         raise NetworkError(
-            f"the system refuses {function} for network namespaces: {os.strerror(number)}"
-        )
+            f"the system refuses {function} for network namespaces: {error.strerror}"
+        ) from error
