@@ -122,6 +122,7 @@ def test_a_seed_is_there_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
 # ---- What is kept -------------------------------------------------------------------------------
 
 FILES = {"bier/bier.p4": "x y z"}
+OTHERS = {"bier/bier.p4": "x y"}
 
 
 def judged(name: str) -> Judged:
@@ -130,11 +131,10 @@ def judged(name: str) -> Judged:
 
 def test_verdicts_are_found_again_for_the_same_files_and_the_same_grading(tmp_path):
     with journal.opened(tmp_path / "out", "key") as kept:
-        kept.keep("ann", FILES, judged("ann"))
+        kept.keep(FILES, judged("ann"))
     with journal.opened(tmp_path / "out", "key") as kept:
         assert kept.find("ann", FILES) == judged("ann")
-        assert kept.find("ann", {"bier/bier.p4": "x y"}) is None
-        assert kept.find("bob", FILES) is None
+        assert kept.find("ann", OTHERS) is None
     with journal.opened(tmp_path / "out", "another seed") as kept:
         assert kept.find("ann", FILES) is None
     assert not list((tmp_path / "out").iterdir()), "nothing is left of what is not wanted"
@@ -142,15 +142,15 @@ def test_verdicts_are_found_again_for_the_same_files_and_the_same_grading(tmp_pa
 
 def test_a_line_that_was_cut_costs_one_verdict(tmp_path):
     with journal.opened(tmp_path, "key") as kept:
-        for name in ("ann", "bob"):
-            kept.keep(name, FILES, judged(name))
+        kept.keep(FILES, judged("ann"))
+        kept.keep(OTHERS, judged("bob"))
     path = tmp_path / journal.JOURNAL
     path.write_text(path.read_text()[:-20])
     with journal.opened(tmp_path, "key") as kept:
-        assert kept.find("ann", FILES) == judged("ann") and kept.find("bob", FILES) is None
-        kept.keep("bob", FILES, judged("bob"))
+        assert kept.find("ann", FILES) == judged("ann") and kept.find("bob", OTHERS) is None
+        kept.keep(OTHERS, judged("bob"))
     with journal.opened(tmp_path, "key") as kept:
-        assert kept.find("bob", FILES) == judged("bob")
+        assert kept.find("bob", OTHERS) == judged("bob")
         kept.finish()
     assert not path.exists()
 
@@ -159,10 +159,18 @@ def test_what_the_grader_failed_on_is_judged_again(tmp_path):
     """The next time it may be corrected, or the machine less busy."""
     failed = Judged(nothing(COURSE, "ann", "The grader failed."), "a traceback")
     with journal.opened(tmp_path, "key") as kept:
-        kept.keep("ann", FILES, failed)
-        kept.keep("bob", FILES, judged("bob"))
+        kept.keep(FILES, failed)
+        kept.keep(OTHERS, judged("bob"))
     with journal.opened(tmp_path, "key") as kept:
-        assert kept.find("ann", FILES) is None and kept.find("bob", FILES)
+        assert kept.find("ann", FILES) is None and kept.find("bob", OTHERS)
+
+
+def test_who_hands_in_the_same_gets_the_same_verdict_under_their_own_name(tmp_path):
+    """Without this twenty starters are judged twenty times, and near a limit not alike."""
+    with journal.opened(tmp_path, "key") as kept:
+        kept.keep(FILES, judged("ann"))
+        assert kept.find("bob", FILES) == judged("bob")
+        assert kept.find("ann", FILES) == judged("ann")
 
 
 def test_what_a_verdict_hangs_on_is_part_of_the_key():

@@ -115,13 +115,13 @@ Reveal = Annotated[
     bool, typer.Option("--reveal", help="Show students their hidden cases, too: after the release.")
 ]
 Seconds = Annotated[
-    int,
+    int | None,
     typer.Option(
         "--seconds",
         metavar="N",
         min=1,
         max=3600,
-        help="Processor time per submission, or what the lab asks for, if that is more.",
+        help="Processor time for each submission; else what the lab gives, which is mostly 10.",
     ),
 ]
 Prove = Annotated[
@@ -152,7 +152,7 @@ def grade(
     dask: Dask = None,
     formats: Formats = None,
     reveal: Reveal = False,
-    seconds: Seconds = 10,
+    seconds: Seconds = None,
     prove: Prove = None,
     no_prove: NoProve = False,
     as_json: Json = False,

@@ -157,15 +157,15 @@ def examine_apart(
 
 
 def _enough(limits: Limits, course: Course) -> Limits:
-    """The limits, with the processor time that a lab needs."""
-    return replace(limits, cpu_seconds=max(limits.cpu_seconds, course.seconds))
+    """The limits, with the processor time that a lab gives unless somebody has said another."""
+    return replace(limits, cpu_seconds=course.seconds) if limits.cpu_seconds is None else limits
 
 
 def _room(limits: Limits, seconds: float) -> Limits:
     """What a proof may take that has so many seconds of one core."""
     return replace(
         limits,
-        cpu_seconds=ceil(3 * seconds) + limits.cpu_seconds,
+        cpu_seconds=ceil(3 * seconds) + limits.processor,
         wall_seconds=20 * seconds + limits.wall_seconds,
         memory_bytes=PROOF_BYTES,
     )

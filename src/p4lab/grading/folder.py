@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from queue import LifoQueue
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from p4lab.grading.apart import Judged
 from p4lab.grading.asked import Asked
 from p4lab.grading.course import Course
 from p4lab.grading.handins import Entry
-from p4lab.grading.journal import Journal
+from p4lab.grading.journal import Journal, place
 from p4lab.grading.judge import unread
 from p4lab.grading.submission import Submission
 from p4lab.grading.workers import GradingError, Hand, Task, judge_here
@@ -57,18 +58,23 @@ def grade(
         read = collect(futures, lambda *_: None)
     judged: dict[Entry, Judged | None] = {}
     with cluster(dask) as elsewhere:
-        waiting: dict[Future[Any], Entry] = {}
+        alike: dict[str, list[Entry]] = {}
         for entry, submission in read.items():
             judged[entry] = _known(journal, entry, submission)
             if judged[entry] is None and not submission.trouble:
-                future = elsewhere.submit(judge_here, entry.student, submission.files, task)
-                waiting[future] = entry
+                alike.setdefault(place(submission.files), []).append(entry)
             else:
                 done(entry)
+        waiting = {
+            elsewhere.submit(judge_here, first.student, read[first].files, task): (first, *others)
+            for first, *others in alike.values()
+        }
 
-        def hear(entry: Entry, verdict: Judged) -> None:
-            judged[entry] = verdict
-            heard(entry, (read[entry], verdict))
+        def hear(entries: tuple[Entry, ...], found: Judged) -> None:
+            for entry in entries:
+                verdict = replace(found.verdict, student=entry.student)
+                judged[entry] = replace(found, verdict=verdict)
+                heard(entry, (read[entry], judged[entry]))
 
         collect(waiting, hear)
     return [_graded(course, entry, read[entry], judged[entry]) for entry in found]
@@ -92,7 +98,7 @@ class _Heard:
     def __call__(self, entry: Entry, both: tuple[Submission, Judged | None]) -> None:
         submission, judged = both
         if self._journal is not None and judged is not None:
-            self._journal.keep(entry.student, submission.files, judged)
+            self._journal.keep(submission.files, judged)
         self._done(entry)
 
 

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from p4lab import _engine
@@ -24,8 +25,9 @@ JOURNAL = "unfinished.jsonl"
 
 
 class Journal:
-    """The verdicts that are known already, by student and files, what is proven of programs, and
-    a place for more."""
+    """The verdicts that are known already, by files, what is proven of programs, and a place for
+    more. So what several hand in, the starter or each other's, is judged once, and all of them get
+    the same."""
 
     def __init__(self, lines: journal.Journal) -> None:
         self._lines = lines
@@ -46,18 +48,19 @@ class Journal:
         self._lines.finished = True
 
     def find(self, student: str, files: Mapping[str, str]) -> Judged | None:
-        """The verdict on these files, if it was given before."""
-        return self._known.get(_place(student, files))
+        """The verdict on these files, if it was given before, to whomever."""
+        known = self._known.get(place(files))
+        return known and replace(known, verdict=replace(known.verdict, student=student))
 
-    def keep(self, student: str, files: Mapping[str, str], judged: Judged) -> None:
+    def keep(self, files: Mapping[str, str], judged: Judged) -> None:
         """Writes a verdict down. On a full disk it is only known for as long as this runs. What had
         no verdict is judged again: next time the machine may be idle, or the grader corrected."""
-        place = _place(student, files)
-        if place in self._known or judged.verdict.trouble:
+        key = place(files)
+        if key in self._known or judged.verdict.trouble:
             return
-        self._known[place] = judged
+        self._known[key] = judged
         verdict = judged.verdict.to_json()
-        self._lines.write({"place": place, "verdict": verdict, "detail": judged.detail})
+        self._lines.write({"place": key, "verdict": verdict, "detail": judged.detail})
 
     def find_attempt(self, program: str) -> Attempt | None:
         """What came of proving a program, if that was tried before."""
@@ -97,8 +100,9 @@ def key_of(course: Course, task: Task) -> str:
     return _digest(parts)
 
 
-def _place(student: str, files: Mapping[str, str]) -> str:
-    return _digest([student, *(text for item in sorted(files.items()) for text in item)])
+def place(files: Mapping[str, str]) -> str:
+    """Where the verdict on files is kept."""
+    return _digest([text for item in sorted(files.items()) for text in item])
 
 
 def _digest(parts: list[str]) -> str:
