@@ -293,7 +293,7 @@ fn a_method_that_does_not_exist_is_named() {
 fn a_message_that_cannot_be_read_changes_nothing() {
     let server = server();
     run(async {
-        let code = client(&server).say_garbage("Write").await;
+        let code = client(&server).say("Write", "\0\0\0\0\x01\x0f").await;
         assert_eq!(code, Code::InvalidArgument);
         let (parts, _) = read(&server, &[1], false).await;
         assert_eq!(keys(&parts), []);

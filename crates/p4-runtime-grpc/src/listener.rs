@@ -1,81 +1,55 @@
-//! The socket and the threads behind it.
+//! The socket and the thread behind it.
 
-use http::{Request, Response};
+use crate::connection::{serve, Service};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::runtime::Runtime;
-use tonic::body::Body;
-use tonic::transport::server::TcpIncoming;
-use tower_service::Service;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::time::{interval, sleep, MissedTickBehavior};
 
 /// How often digests and idle entries are looked for.
 const TICK: Duration = Duration::from_millis(10);
-/// A client that says nothing is asked whether it is there, and has so long to say so.
-const KEEPALIVE: Duration = Duration::from_secs(20);
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Calls and streams that one connection may have open
-const STREAMS: u32 = 256;
-/// Calls of one connection that are done at a time; the others wait, and keep no thread from those
-/// of other connections.
-const CALLS: usize = 32;
-/// What a client may send before the server has taken it, per call and per connection
-const CALL_WINDOW: u32 = 1 << 20;
-const CONNECTION_WINDOW: u32 = 4 << 20;
+/// How long nobody is let in after somebody could not be, as when there are too many open files
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A server that listens; dropping it ends all its connections.
 pub struct Listener {
     address: SocketAddr,
-    runtime: Option<Runtime>,
+    /// The thread ends when this is dropped.
+    _stop: oneshot::Sender<Infallible>,
 }
 
 impl Listener {
     /// Lets a service listen on `address`; port 0 takes any that is free. Every 10 ms `tick` is
     /// called, for what nobody asks for.
-    pub fn start<S>(
-        service: S,
+    pub fn start(
+        service: impl Service + Sync,
         address: SocketAddr,
         tick: impl Fn() + Send + Sync + 'static,
-    ) -> io::Result<Listener>
-    where
-        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
-        S: Clone + Send + 'static,
-        S::Future: Send,
-    {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1) // calls are short, and a second thread has to be woken for them
-            .thread_name("grpc")
+    ) -> io::Result<Listener> {
+        // Calls are short: a second thread would have to be woken for them.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .thread_name("grpc-aside")
             .enable_all()
             .build()?;
-        let incoming = {
-            let _inside = runtime.enter();
-            TcpIncoming::bind(address)?.with_nodelay(Some(true))
+        let socket = runtime.block_on(TcpListener::bind(address))?;
+        let address = socket.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let run = move || {
+            runtime.spawn(ticks(tick));
+            runtime.spawn(accept(socket, service));
+            let _ = runtime.block_on(stopped);
+            runtime.shutdown_background();
         };
-        let address = incoming.local_addr()?;
-        let tick = Arc::new(tick);
-        runtime.spawn(async move {
-            let mut interval = tokio::time::interval(TICK);
-            interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-            loop {
-                interval.tick().await;
-                let tick = Arc::clone(&tick);
-                // It may have to wait for the switch. A panic of it has been told; the next one is due.
-                let _ = tokio::task::spawn_blocking(move || tick()).await;
-            }
-        });
-        let transport = tonic::transport::Server::builder()
-            .http2_keepalive_interval(Some(KEEPALIVE))
-            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
-            .concurrency_limit_per_connection(CALLS)
-            .max_concurrent_streams(Some(STREAMS))
-            .initial_stream_window_size(Some(CALL_WINDOW))
-            .initial_connection_window_size(Some(CONNECTION_WINDOW));
-        runtime.spawn(transport.serve_with_incoming(service, incoming));
+        std::thread::Builder::new()
+            .name("grpc".to_string())
+            .spawn(run)?;
         Ok(Listener {
             address,
-            runtime: Some(runtime),
+            _stop: stop,
         })
     }
 
@@ -84,10 +58,30 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+async fn ticks(tick: impl Fn() + Send + Sync + 'static) {
+    let tick = Arc::new(tick);
+    let mut interval = interval(TICK);
+    interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        interval.tick().await;
+        let tick = Arc::clone(&tick);
+        // It may have to wait for the switch. A panic of it has been told; the next one is due.
+        let _ = tokio::task::spawn_blocking(move || tick()).await;
+    }
+}
+
+async fn accept(socket: TcpListener, service: impl Service + Sync) {
+    loop {
+        let Ok((wire, _)) = socket.accept().await else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        // Without it answers are only later, and a client that has gone is none.
+        let _ = wire.set_nodelay(true);
+        let service = service.clone();
+        tokio::spawn(async move {
+            // A client that breaks HTTP's rules has been told so by h2.
+            let _ = serve(wire, service).await;
+        });
     }
 }

@@ -1,13 +1,12 @@
 //! Stream channels: a queue to each client, and a task that listens to it.
 
-use crate::service::{aside, status};
+use crate::call::{Answers, Requests};
+use crate::service::aside;
 use p4_runtime::messages::{StreamMessageRequest, StreamMessageResponse, StreamRequest};
-use p4_runtime::{Server, Sink, Stream};
+use p4_runtime::{Code, Server, Sink, Status, Stream};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, Notify};
-use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Status, Streaming};
 
 /// Messages that wait for a client which does not read them.
 const QUEUE: usize = 2048;
@@ -15,8 +14,6 @@ const QUEUE: usize = 2048;
 const RESERVED: usize = 64;
 /// How long a client may take to hear why its stream ends.
 const LAST_WORD: Duration = Duration::from_secs(1);
-
-pub type Messages = ReceiverStream<Result<StreamMessageResponse, Status>>;
 
 /// The way to one client.
 struct Client {
@@ -36,9 +33,13 @@ impl Sink for Client {
     }
 }
 
-/// Starts to listen to a client; gives what it will be told.
-pub fn serve(server: Arc<Server>, requests: Streaming<StreamMessageRequest>) -> Messages {
-    let (queue, messages) = mpsc::channel(QUEUE);
+/// Listens to a client and tells it what there is to tell.
+pub async fn serve(
+    server: Arc<Server>,
+    requests: Requests<StreamMessageRequest>,
+    answers: Answers<StreamMessageResponse>,
+) {
+    let (queue, mut messages) = mpsc::channel(QUEUE);
     let lost = Arc::new(Notify::new());
     let client = Client {
         queue: queue.clone(),
@@ -49,7 +50,8 @@ pub fn serve(server: Arc<Server>, requests: Streaming<StreamMessageRequest>) -> 
         let end = tokio::select! {
             end = listen(server, stream, requests) => end,
             () = lost.notified() => {
-                Err(Status::resource_exhausted("the client does not read its messages"))
+                let message = "the client does not read its messages";
+                Err(Status::new(Code::ResourceExhausted, message))
             }
             () = queue.closed() => Ok(()),
         };
@@ -58,16 +60,16 @@ pub fn serve(server: Arc<Server>, requests: Streaming<StreamMessageRequest>) -> 
             let _ = tokio::time::timeout(LAST_WORD, queue.send(Err(status))).await;
         }
     });
-    ReceiverStream::new(messages)
+    answers.all(&mut messages).await;
 }
 
 async fn listen(
     server: Arc<Server>,
     stream: Stream,
-    mut requests: Streaming<StreamMessageRequest>,
+    mut requests: Requests<StreamMessageRequest>,
 ) -> Result<(), Status> {
     let mut stream = Closing(Some(stream));
-    while let Some(message) = requests.message().await? {
+    while let Some(message) = requests.next().await? {
         let Some(mut own) = stream.0.take() else {
             break;
         };
@@ -80,11 +82,11 @@ async fn listen(
             });
             let (own, done) = work.await?;
             stream.0 = Some(own);
-            done.map_err(status)?;
+            done?;
         } else {
             let done = server.receive(&mut own, message);
             stream.0 = Some(own);
-            done.map_err(status)?;
+            done?;
         }
     }
     Ok(())
