@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from p4lab.network.namespace import apart, is_running, set_up
+from p4lab.hosts.interfaces import is_running, set_up
+from p4lab.network.namespace import apart
 
 pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="a cable of one's own needs root"),

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from p4lab.hosts.interfaces import is_running
 from p4lab.network import namespace
 from p4lab.p4runtime.command_line import CommandLineError, parse
 from p4lab.p4runtime.switchd_conf import ConfError, pipelines_in
@@ -113,7 +114,7 @@ def test_veths_are_made_and_taken_away_but_not_those_of_others(tmp_path: Path) -
             subprocess.run("ip link add veth2 type veth peer name veth3".split(), check=True)
             with veths(ports):
                 assert names() >= {"veth0", "veth1", "veth2", "veth3"}
-                assert namespace.is_running("veth0")
+                assert is_running("veth0")
             assert names() & {"veth0", "veth1", "veth2", "veth3"} == {"veth2", "veth3"}
             done.append(True)
 

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from p4lab import rights
+from p4lab.hosts.interfaces import set_up
 from p4lab.model.control import Controller, CountingDriver
 from p4lab.model.run import Address, Observed, Received, Stream
 from p4lab.network import linux_host, namespace
@@ -256,7 +257,7 @@ class MininetNetwork:
         interfaces stay as they are."""
         if self._patched and not link.is_access:
             for end in (_interface(link.a, link.a_port), _interface(link.b, link.b_port)):
-                namespace.set_up(_panel(end), up)
+                set_up(_panel(end), up)
             return
         self._switches.set_port(link.a, link.a_port, up)
         if not link.is_access:
@@ -265,7 +266,7 @@ class MininetNetwork:
     def set_middle(self, link: Link, up: bool) -> None:
         """Let a patched cable carry nothing, or again, while both ends keep their carrier: what
         fails is behind a converter."""
-        namespace.set_up(_bridge(_interface(link.a, link.a_port)), up)
+        set_up(_bridge(_interface(link.a, link.a_port)), up)
 
     def start(self, stream: Stream, at: int) -> None:
         """The source sends from `at` on, as soon as `run_until` gets there. Raises NetworkError

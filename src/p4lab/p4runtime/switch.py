@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from p4lab import _engine
-from p4lab.network.namespace import is_running
+from p4lab.hosts.interfaces import is_running
 from p4lab.p4runtime.carried import compile_carried, source_in
 from p4lab.p4runtime.command_line import TNA, Options
 from p4lab.p4runtime.paced import hold, rates

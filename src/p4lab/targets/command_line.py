@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from p4lab.network import namespace
+from p4lab.hosts.interfaces import set_up
 from p4lab.targets import TargetError
 
 PROGRAM = "simple_switch_CLI"
@@ -22,7 +22,7 @@ def is_there() -> bool:
 def ask(thrift_port: int, lines: Sequence[str]) -> list[str]:
     """The replies to lines, by the switch with this port in the network namespace of the caller.
     Raises TargetError if it is not reached."""
-    namespace.set_up("lo", True)
+    set_up("lo", True)
     try:
         done = subprocess.run(
             [PROGRAM, "--thrift-port", str(thrift_port)],

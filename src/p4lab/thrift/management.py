@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from p4lab.hosts.interfaces import is_running
 from p4lab.model.state import Clear, ResetDefault, SetMember, SetMemberGroup, Write
-from p4lab.network.namespace import is_running
 from p4lab.thrift.cells import Cells
 from p4lab.thrift.desk import Desk
 from p4lab.thrift.interface import (
