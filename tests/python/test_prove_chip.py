@@ -34,10 +34,8 @@ SOON = {
     "copy-packet-out-leaks",
     "again-remaining",
     "again-remaining-all",
-    "again-entry-lost",
     "again-not-taken-out",
     "again-drop-all",
-    "own-header",
 }
 
 
