@@ -36,13 +36,14 @@ pub struct Arrival {
 }
 
 /// A switch as networks and interfaces want it, with a memory for traces.
+#[repr(C)] // what every packet looks at comes first: in a network it is in one line of the cache
 pub struct Device {
     /// `None` as long as no controller has given it a program
     switch: Option<AnySwitch>,
-    tracing: bool,
-    traces: VecDeque<Arrival>,
     /// The way to P4Runtime's clients, and the port that leads there
     tap: Taps,
+    tracing: bool,
+    traces: VecDeque<Arrival>,
     /// Digests for somebody beside P4Runtime's clients; the oldest go first.
     kept: Option<VecDeque<Digest>>,
 }

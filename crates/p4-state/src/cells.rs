@@ -15,8 +15,8 @@ impl Count {
     }
 }
 
-/// Cells of a page; a power of two.
-const PAGE: u64 = 64;
+/// Cells of a page; a power of two, and a small one, as most programs use few of those that they declare.
+const PAGE: u64 = 16;
 
 /// An array whose cells are made a page at a time, when one of them is first written: a program may
 /// declare hundreds of thousands of meters, and a test of it use two.

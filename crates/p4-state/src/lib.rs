@@ -19,6 +19,7 @@ mod journal;
 mod matcher;
 mod named;
 mod names;
+mod near;
 mod profile;
 mod read;
 mod recent;

@@ -4,6 +4,7 @@ use crate::cells::{Array, Color, Count, Meter, MeterUnit, Registers};
 use crate::error::WriteError;
 use crate::journal::Journal;
 use crate::matcher::Pattern;
+use crate::near::Near;
 use crate::profile::Profile;
 use crate::recent::Recent;
 use crate::replication::{CloneSession, Replica};
@@ -46,9 +47,10 @@ pub enum Resource {
 }
 
 /// What an instance is made of.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[repr(align(64))] // one line of the cache
 pub(crate) enum Cells {
+    #[default]
     None,
     Counters(Array<Count>),
     Registers(Registers),
@@ -88,15 +90,16 @@ pub struct Found<'a> {
     pub color: Option<Color>,
 }
 
-/// Tables, externs and groups of one switch. What every packet needs comes first, so that half a line of the
-/// cache is enough.
+/// By instance; most programs have few.
+pub(crate) type AllCells = Near<Cells, 2>;
+
+/// Tables, externs and groups of one switch. What every packet needs comes first, and is here itself.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct State {
     /// By table of the program
-    pub(crate) recent: Box<[Recent]>,
-    /// By instance
-    pub(crate) cells: Box<[Cells]>,
+    pub(crate) recent: Near<Recent, 4>,
+    pub(crate) cells: AllCells,
     pub(crate) journal: Journal,
     pub(crate) tables: Vec<Table>,
     pub(crate) program: Arc<Program>,
@@ -385,7 +388,7 @@ fn miss(table: &Table) -> Found<'_> {
 /// A miss in a table whose default is a member or group of its action profile.
 fn miss_to_profile<'a>(
     table: &'a Table,
-    cells: &'a [Cells],
+    cells: &'a AllCells,
     choose: impl FnOnce(InstanceId, u32, usize) -> Option<usize>,
 ) -> Found<'a> {
     let none = miss(table);

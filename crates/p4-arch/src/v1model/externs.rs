@@ -22,7 +22,7 @@ use std::mem::offset_of;
 
 /// Tables and externs of one switch.
 #[derive(Debug)]
-#[repr(C, align(64))] // what every packet needs is in one line: the end of `stats`, and the beginning of `state`
+#[repr(C, align(64))] // what every packet needs is together: the end of `stats`, and the beginning of `state`
 pub(crate) struct Externs {
     /// Picoseconds
     pub now: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Externs {
     joined: Packet,
 }
 
-const _: () = assert!(offset_of!(Externs, state) % 64 == 32);
+const _: () = assert!((offset_of!(Externs, stats) + size_of::<Stats>()).is_multiple_of(32));
 
 impl Externs {
     pub fn new(image: &Image, state: State, config: &Config) -> Externs {

@@ -67,8 +67,9 @@ pub enum Assertions {
 }
 
 /// A v1model switch. The switches of a large network do not fit into the cache, so what a packet on a fast
-/// path needs is in three lines of it: the first one here, the first one of `core`, and that in which its
-/// statistics end and its state begins. What only leaves looks at no queue.
+/// path needs is in three lines of it (the first one here, the first one of `core`, and that in which its
+/// statistics end) and in one of its state for each table and array, which is at most a page away. What only
+/// leaves looks at no queue.
 #[repr(C, align(64))]
 pub struct Switch {
     /// Paths that many packets take, if there is native code

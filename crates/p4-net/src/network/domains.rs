@@ -78,7 +78,7 @@ impl<D: Device + Send> Network<D> {
     /// without parts.
     pub fn whole(&self, end: Time) -> Option<Whole> {
         let talks = |node: &Node<D>| match &node.kind {
-            Kind::Switch { cpu_port, .. } => cpu_port.is_some(),
+            Kind::Switch { .. } => node.cpu_port.is_some(),
             Kind::Host { notify, .. } => *notify,
         };
         if !self.news.is_empty() || self.nodes.iter().any(talks) {

@@ -176,7 +176,7 @@ impl<D: Device> Network<D> {
         let (name, port) = (node.name.clone(), at.port);
         match node.kind {
             Kind::Host { .. } if port != 0 => Err(NetError::HostPort { name, port }),
-            Kind::Switch { cpu_port, .. } if cpu_port == Some(port) => {
+            Kind::Switch { .. } if node.cpu_port == Some(port) => {
                 Err(NetError::PortIsCpu { name, port })
             }
             _ => Ok(()),

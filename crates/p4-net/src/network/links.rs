@@ -40,7 +40,7 @@ impl<D: Device> Network<D> {
         let (name, port) = (node.name.clone(), end.port);
         match node.kind {
             Kind::Host { .. } if port != 0 => return Err(NetError::HostPort { name, port }),
-            Kind::Switch { cpu_port, .. } if cpu_port == Some(port) => {
+            Kind::Switch { .. } if node.cpu_port == Some(port) => {
                 return Err(NetError::PortIsCpu { name, port })
             }
             _ => {}

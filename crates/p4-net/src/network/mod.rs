@@ -178,6 +178,8 @@ struct Node<D> {
     /// The wire that it last sent on, and the port that this is at
     sent_on: u32,
     sent_at: u16,
+    /// Of a switch
+    cpu_port: Option<u16>,
     kind: Kind<D>,
     /// The outgoing wire of each port, or [`NO_CABLE`]
     ports: Vec<u32>,
@@ -198,7 +200,7 @@ impl<D> Node<D> {
 }
 
 enum Kind<D> {
-    Switch { device: D, cpu_port: Option<u16> },
+    Switch { device: D },
     Host { host: Box<Host>, notify: bool },
 }
 
@@ -263,7 +265,9 @@ impl<D: Device> Network<D> {
 
     /// Adds a switch. What it sends to `cpu_port` stops the run and is handed to the caller.
     pub fn add_switch(&mut self, name: &str, device: D, cpu_port: Option<u16>) -> NodeId {
-        self.add_node(name, Kind::Switch { device, cpu_port })
+        let id = self.add_node(name, Kind::Switch { device });
+        self.nodes[id.0 as usize].cpu_port = cpu_port;
+        id
     }
 
     /// Adds a host with one port, number 0.
@@ -287,6 +291,7 @@ impl<D: Device> Network<D> {
             wake: None,
             sent_on: NO_CABLE,
             sent_at: 0,
+            cpu_port: None,
         });
         NodeId((self.nodes.len() - 1) as u32)
     }
@@ -295,14 +300,16 @@ impl<D: Device> Network<D> {
 
     /// The device of a switch, to look into it or to write its tables between two events.
     pub fn device_mut(&mut self, switch: NodeId) -> Result<&mut D, NetError> {
-        Ok(self.switch_mut(switch)?.0)
+        self.switch_mut(switch)
     }
 
     /// Hands a frame to a switch as if it came from its CPU port, now.
     pub fn send_from_cpu(&mut self, switch: NodeId, data: &[u8]) -> Result<(), NetError> {
-        let name = self.name(switch)?.to_string();
-        let (_, cpu_port) = self.switch_mut(switch)?;
-        let port = cpu_port.ok_or(NetError::NoCpuPort { name })?;
+        self.switch_mut(switch)?;
+        let node = self.node(switch)?;
+        let port = node.cpu_port.ok_or_else(|| NetError::NoCpuPort {
+            name: node.name.clone(),
+        })?;
         self.switch_receive(switch, port, data);
         Ok(())
     }
@@ -457,10 +464,10 @@ impl<D: Device> Network<D> {
         } = self;
         let (now, shared) = (*now, &mut workspaces[0]);
         let node = &mut nodes[node_id.0 as usize];
-        let Kind::Switch { device, cpu_port } = &mut node.kind else {
+        let Kind::Switch { device } = &mut node.kind else {
             return;
         };
-        let (ports, stats, cpu_port) = (&node.ports, &mut node.stats, *cpu_port);
+        let (ports, stats, cpu_port) = (&node.ports, &mut node.stats, node.cpu_port);
         let (sent_on, sent_at) = (&mut node.sent_on, &mut node.sent_at);
         run(device, shared, now, &mut |port, priority, data| {
             if cpu_port == Some(port) {
@@ -530,10 +537,10 @@ impl<D: Device> Network<D> {
             .ok_or(NetError::UnknownNode(node))
     }
 
-    fn switch_mut(&mut self, id: NodeId) -> Result<(&mut D, Option<u16>), NetError> {
+    fn switch_mut(&mut self, id: NodeId) -> Result<&mut D, NetError> {
         let node = self.node_mut(id)?;
         match &mut node.kind {
-            Kind::Switch { device, cpu_port } => Ok((device, *cpu_port)),
+            Kind::Switch { device } => Ok(device),
             Kind::Host { .. } => Err(NetError::NotASwitch {
                 name: node.name.clone(),
             }),
