@@ -50,7 +50,7 @@ class Run:
     packets: int
     received: int
     hops: int
-    seconds: float  # of processor time while packets moved
+    seconds: float  # while packets moved: of processor time, or by the clock with several threads
     building_seconds: float
     bytes_before: int
     bytes_built: int
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def hops_per_second(self) -> float:
-        """Packet-hops per second of processor time."""
+        """Packet-hops per second of processor time, or of the clock with several threads."""
         return self.hops / self.seconds
 
 
@@ -72,9 +72,9 @@ class Chains:
     ends: Sequence[int]  # cables of the hosts at the ends
     cable: Cable
 
-    def run(self, frame: bytes, packets: int) -> tuple[int, int, float]:
+    def run(self, frame: bytes, packets: int, threads: int = 1) -> tuple[int, int, float]:
         """Lets each chain have so many packets: how many arrived in all, how many the routers sent,
-        and the seconds of processor time that it took."""
+        and the seconds that it took, see `Run`."""
         for number, source in enumerate(self.sources):
             self.net.start_stream(
                 source,
@@ -86,19 +86,22 @@ class Chains:
                 count=packets,
             )
         last = self.net.now + (packets * GAP_NS + LENGTH * 10 * self.cable.delay_ns) * PICOSECONDS
-        start = time.process_time()
-        self.net.run_until(last)
-        seconds = time.process_time() - start
+        clock = time.process_time if threads == 1 else time.perf_counter
+        start = clock()
+        self.net.run_until(last, threads=threads)
+        seconds = clock() - start
         received = sum(self.net.link_stats(link)[0]["delivered"]["probes"] for link in self.ends)
         hops = sum(self.net.switch_stats(node)["sent"] for node in range(self.routers))
         return received, hops, seconds
 
 
-def in_process(what: str, engine: str, routers: int, packets: int, length: int = 0) -> Run:
+def in_process(
+    what: str, engine: str, routers: int, packets: int, length: int = 0, threads: int = 1
+) -> Run:
     """A run in a process of its own; `packets` in all, shared among the chains. `what` is "router",
     whose packets have `length` bytes, or "bier". Raises RuntimeError with what it said if it
     fails."""
-    call = f"chain.main({what!r}, {engine!r}, {routers}, {packets}, {length})"
+    call = f"chain.main({what!r}, {engine!r}, {routers}, {packets}, {length}, {threads})"
     command = [sys.executable, "-c", f"from p4lab.bench import chain; {call}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -106,13 +109,13 @@ def in_process(what: str, engine: str, routers: int, packets: int, length: int =
     return Run(**json.loads(done.stdout))
 
 
-def main(what: str, engine: str, routers: int, packets: int, length: int) -> None:
+def main(what: str, engine: str, routers: int, packets: int, length: int, threads: int = 1) -> None:
     """Prints what a `Run` holds, as JSON."""
     subject = router(length) if what == "router" else bier(64)
-    print(json.dumps(asdict(measure(subject, engine, routers, packets))))
+    print(json.dumps(asdict(measure(subject, engine, routers, packets, threads))))
 
 
-def measure(subject: Subject, engine: str, routers: int, packets: int) -> Run:
+def measure(subject: Subject, engine: str, routers: int, packets: int, threads: int = 1) -> Run:
     """A run in this process. Raises ValueError if there is no such engine."""
     # Compiles it to native code, which all switches share
     _engine.Switch(subject.program, engine=engine)
@@ -122,7 +125,7 @@ def measure(subject: Subject, engine: str, routers: int, packets: int) -> Run:
     building = time.process_time() - start
     built = resident()
     each = packets // len(chains.sources)
-    received, hops, seconds = chains.run(subject.frame, each)
+    received, hops, seconds = chains.run(subject.frame, each, threads)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     sent = each * len(chains.sources)
     return Run(routers, sent, received, hops, seconds, building, before, built, peak)
