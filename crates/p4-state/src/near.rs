@@ -69,3 +69,25 @@ impl<T, const N: usize> IndexMut<usize> for Near<T, N> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Near;
+
+    /// Otherwise a switch with a fifth table would answer with what another table holds.
+    #[test]
+    fn items_here_and_elsewhere_are_found_as_in_a_list() {
+        for length in 0..9 {
+            let items: Vec<u32> = (0..length).map(|item| item + 100).collect();
+            let mut near: Near<u32, 4> = items.clone().into();
+            for (index, item) in items.iter().enumerate() {
+                assert_eq!((near.get(index), near[index]), (Some(item), *item));
+                near[index] += 1;
+                *near.get_mut(index).expect("it was there") += 1;
+                assert_eq!(near[index], item + 2);
+            }
+            assert_eq!(near.get(items.len().max(4)), None);
+            assert_eq!(near.iter_mut().count(), items.len().max(4));
+        }
+    }
+}

@@ -23,6 +23,7 @@ SWITCHES = (10, 100, 1000)
 NS3 = ROOT / "benches" / "ns3" / "chain.cc"
 LIBRARIES = ("applications", "internet", "point-to-point", "traffic-control", "network", "core")
 ROUNDS = 3
+TURNS = 9  # of short runs: on a busy machine their times differ twofold
 PER_SECOND = "packet-hops/s"
 CLOCK = f"{PER_SECOND} of the clock"
 NATIVE = "native code"
@@ -115,13 +116,14 @@ def growth(seconds: float, say: Say) -> Iterator[Measure]:
         what: {count: [] for count in SWITCHES} for what in (ROUTERS, BIER)
     }
     by_packets: dict[int, list[chain.Run]] = {hops // 100: [], hops // 10: [], hops: []}
-    for number in range(ROUNDS):
+    turns = measure.part(TURNS, seconds)
+    for number in range(turns):
         for what, counts in by_switches.items():
             for switches, runs in counts.items():
-                say(f"growth, round {number + 1} of {ROUNDS}: {switches} switches ({what})")
+                say(f"growth, round {number + 1} of {turns}: {switches} switches ({what})")
                 runs.append(run(what, switches, hops // chain.LENGTH))
         for packets, runs in by_packets.items():
-            say(f"growth, round {number + 1} of {ROUNDS}: {packets:,} packets")
+            say(f"growth, round {number + 1} of {turns}: {packets:,} packets")
             runs.append(run(ROUTERS, chain.LENGTH, packets))
     yield from of_switches(GROWTH, by_switches[ROUTERS])
     yield from of_switches(BIER_GROWTH, by_switches[BIER])
