@@ -200,6 +200,8 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
             others += 1
     except PermissionError:
         others += 1
+    except (FileNotFoundError, ProcessLookupError):
+        pass  # it has ended meanwhile
 print("others", others)
 import resource
 most = resource.getrlimit(resource.RLIMIT_NPROC)[1], resource.getrlimit(resource.RLIMIT_DATA)[1]
