@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from p4lab.course.home import HERE, home_of, names
-from p4lab.grading.apart import judge_apart
 from p4lab.grading.course import load
 from p4lab.grading.mutants import Answer, answers
-from p4lab.grading.sandbox import Limits
+from p4lab.grading.submission import Wanted
+from p4lab.grading.workers import Hand, Task
 from p4lab.paths import ROOT
 from p4lab.website.toolchain import BuildError
 
@@ -76,11 +76,15 @@ def known() -> list[tuple[str, Answer]]:
 def differing(site: Path, chosen: Iterable[tuple[str, Answer]]) -> Iterator[tuple[str, str]]:
     """For each of these answers its name, and what the page says otherwise than `p4lab check`;
     empty if that is nothing. Raises BuildError."""
+    hand = Hand()
     with page(site) as there, ThreadPoolExecutor(1) as beside:
-        for lab, answer in chosen:
-            told = beside.submit(_checked, lab, answer.files)
-            seen = there.verdict(lab, _work(lab, answer.files))
-            yield f"{lab} {answer.name}", _difference(seen, told.result())
+        try:
+            for lab, answer in chosen:
+                told = beside.submit(_checked, hand, lab, answer.files)
+                seen = there.verdict(lab, _work(lab, answer.files))
+                yield f"{lab} {answer.name}", _difference(seen, told.result())
+        finally:
+            hand.stop()
 
 
 def _work(lab: str, files: Mapping[str, str]) -> dict[str, str]:
@@ -90,11 +94,11 @@ def _work(lab: str, files: Mapping[str, str]) -> dict[str, str]:
     return {**course.starter, **given, **files}
 
 
-def _checked(lab: str, files: Mapping[str, str]) -> dict[str, Any]:
-    """As `p4lab check` judges, in its sandbox."""
-    course = load(lab)
-    own = {name: text for name, text in _work(lab, files).items() if name in course.student.edit}
-    told = judge_apart(course, "", own, None, Limits()).verdict.to_json()
+def _checked(hand: Hand, lab: str, files: Mapping[str, str]) -> dict[str, Any]:
+    """As `p4lab check` judges, in its sandbox: by a worker, since this process has threads."""
+    edited = load(lab).student.edit
+    own = {name: text for name, text in _work(lab, files).items() if name in edited}
+    told = hand.judge("", own, Task(lab, Wanted(edited), None)).verdict.to_json()
     plain: dict[str, Any] = json.loads(json.dumps(told))
     return plain
 
