@@ -75,26 +75,21 @@ async fn write(server: Arc<Server>, message: WriteRequest) -> Result<WriteRespon
 
 async fn read(server: Arc<Server>, call: Call) {
     let (requests, mut answers) = call.split::<ReadRequest, ReadResponse>();
-    let request = match requests.only().await {
-        Ok(request) => request,
-        Err(status) => return answers.end(Err(status)),
-    };
-    let found = aside(move || {
-        let mut parts = Vec::new();
-        let done = server.read(&request, |part| parts.push(part));
-        (parts, done)
-    });
-    match found.await {
-        Ok((parts, done)) => {
-            for part in parts {
-                if let Err(status) = answers.send(&part).await {
-                    return answers.end(Err(status));
-                }
-            }
-            answers.end(done);
+    let done = async {
+        let request = requests.only().await?;
+        let found = aside(move || {
+            let mut parts = Vec::new();
+            let done = server.read(&request, |part| parts.push(part));
+            (parts, done)
+        });
+        let (parts, done) = found.await?;
+        for part in parts {
+            answers.send(&part).await?;
         }
-        Err(status) => answers.end(Err(status)),
-    }
+        done
+    };
+    let done = done.await;
+    answers.end(done);
 }
 
 /// Runs what may wait for a device in a thread where nobody else waits for it.
