@@ -244,6 +244,35 @@ def test_a_cluster_that_does_not_answer_is_one_sentence(course, monkeypatch):
             folder.grade(course, [], task, folder.Hands(1), dask=address)
 
 
+def test_what_several_hand_in_is_judged_once(course, tmp_path, monkeypatch):
+    """Near a limit, who hands in the same could get another verdict."""
+    from p4lab.grading import folder
+    from p4lab.grading.apart import Judged
+    from p4lab.grading.handins import Entry
+    from p4lab.grading.judge import nothing
+    from p4lab.grading.workers import Hand, Task
+
+    def slow(_hand, student, files, _task):
+        asked.append(files["bier/bier.p4"])
+        return Judged(nothing(course, student, f"run {len(asked)} takes too long"))
+
+    asked: list[str] = []
+    found = []
+    for name, text in (("ann", "x"), ("bob", "y"), ("cy", "x")):
+        (tmp_path / f"{name}.p4").write_text(text)
+        found.append(Entry(name, (("bier.p4", tmp_path / f"{name}.p4"),)))
+    monkeypatch.setattr(Hand, "judge", slow)
+    heard = []
+    with folder.Hands(1) as hands:
+        task = Task(LAB, Wanted(("bier/bier.p4",)), 1)
+        graded = folder.grade(course, found, task, hands, done=heard.append)
+    assert asked == ["x", "y"]
+    verdicts = [row.verdict for row in graded]
+    assert [one.student for one in verdicts] == ["ann", "bob", "cy"]
+    assert verdicts[0].trouble == verdicts[2].trouble != verdicts[1].trouble
+    assert sorted(one.student for one in heard) == ["ann", "bob", "cy"]
+
+
 def test_a_module_that_a_student_handed_in_is_not_imported(tmp_path, monkeypatch, solution):
     """A worker is a Python process, and Python looks for modules where it is started."""
     (tmp_path / "class").mkdir()
@@ -303,7 +332,7 @@ def test_an_interrupt_ends_everything(tmp_path, solution):
     text = solution.replace(mark, f"bit<64> z = 0;\n{mark}{loops} z = z + 1; {'}' * 5}\n")
     (tmp_path / "class").mkdir()
     for name in ("ann", "bob"):
-        (tmp_path / "class" / f"{name}.p4").write_text(text)
+        (tmp_path / "class" / f"{name}.p4").write_text(f"{text}// {name}\n")
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-m", "p4lab", "grade", LAB, str(tmp_path / "class"), "--seed", "1"]
     process = subprocess.Popen(

@@ -27,7 +27,7 @@ from p4lab.grading.record import Proof, Verdict
 from p4lab.grading.sandbox import Limits
 from p4lab.grading.scenario import Scenario, make_case
 from p4lab.grading.submission import Wanted
-from p4lab.grading.workers import Task
+from p4lab.grading.workers import Hand, Task
 from p4lab.grading.writers.layout import Graded
 
 if sys.version_info >= (3, 11):
@@ -392,7 +392,7 @@ def test_a_large_class_shares_its_time(course, right, monkeypatch):
         given.append(task.prove)
         return sampled("the time is up")
 
-    monkeypatch.setattr(proving.Hand, "prove", told)
+    monkeypatch.setattr(Hand, "prove", told)
     row = graded(course, "ann", right)
     rows = [replace(row, files={FILE: f"{right}\n#define N {number}"}) for number in range(40)]
     task = Task(LAB, Wanted((FILE,)), SEED, prove=10.0)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from queue import LifoQueue
 from typing import Any, TypeVar
 
@@ -17,7 +16,14 @@ from p4lab.grading.handins import Entry
 from p4lab.grading.journal import Journal, place
 from p4lab.grading.judge import unread
 from p4lab.grading.submission import Submission
-from p4lab.grading.workers import GradingError, Hand, Task, judge_here
+from p4lab.grading.workers import (
+    GradingError,
+    Hand,
+    Task,
+    charge_here,
+    judge_here,
+    prove_here,
+)
 from p4lab.grading.writers.layout import Graded
 from p4lab.grading.writers.text import tidied
 from p4lab.spread import cluster as there
@@ -43,73 +49,46 @@ def grade(
     done: Callable[[Entry], None] = lambda _: None,
 ) -> list[Graded]:
     """A verdict for every entry, in the order of the entries, by workers on this machine, `most` of
-    them at once, or by the Dask cluster at an address. What the journal knows is not judged again,
-    and it gets every verdict as it comes. `done` hears each entry once it has a verdict.
+    them at once, or by the Dask cluster at an address. What several have handed in is judged once.
+    What the journal knows is not judged again, and it gets every verdict as it comes. `done` hears
+    each entry once it has a verdict.
 
     Submissions are always read on this machine. Raises GradingError.
     """
-    heard = _Heard(journal, done)
-    with hands.at_work(most) as submit:
-        if dask is None:
-            futures = {submit(_grade_one, entry, task, journal): entry for entry in found}
-            both = collect(futures, heard)
-            return [_graded(course, entry, *both[entry]) for entry in found]
-        futures = {submit(Hand.read, entry.source, task): entry for entry in found}
-        read = collect(futures, lambda *_: None)
+    read = dict(zip(found, read_all(found, task, hands, most), strict=True))
     judged: dict[Entry, Judged | None] = {}
-    with cluster(dask) as elsewhere:
-        alike: dict[str, list[Entry]] = {}
-        for entry, submission in read.items():
-            judged[entry] = _known(journal, entry, submission)
-            if judged[entry] is None and not submission.trouble:
-                alike.setdefault(place(submission.files), []).append(entry)
-            else:
-                done(entry)
+    alike: dict[str, list[Entry]] = {}
+    for entry, submission in read.items():
+        judged[entry] = _known(journal, entry, submission)
+        if judged[entry] is None and not submission.trouble:
+            alike.setdefault(place(submission.files), []).append(entry)
+        else:
+            done(entry)
+
+    def hear(entries: tuple[Entry, ...], verdict: Judged) -> None:
+        if journal is not None:
+            journal.keep(read[entries[0]].files, verdict)
+        for entry in entries:
+            judged[entry] = verdict.about(entry.student)
+            done(entry)
+
+    with asking(hands, most, dask) as ask:
         waiting = {
-            elsewhere.submit(judge_here, first.student, read[first].files, task): (first, *others)
+            ask("judge", first.student, read[first].files, task): (first, *others)
             for first, *others in alike.values()
         }
-
-        def hear(entries: tuple[Entry, ...], found: Judged) -> None:
-            for entry in entries:
-                verdict = replace(found.verdict, student=entry.student)
-                judged[entry] = replace(found, verdict=verdict)
-                heard(entry, (read[entry], judged[entry]))
-
         collect(waiting, hear)
     return [_graded(course, entry, read[entry], judged[entry]) for entry in found]
 
 
-def read_all(found: Sequence[Entry], task: Task, hands: Hands) -> list[Submission]:
-    """What the entries hold, in their order, without a verdict."""
-    with hands.at_work() as submit:
+def read_all(
+    found: Sequence[Entry], task: Task, hands: Hands, most: int | None = None
+) -> list[Submission]:
+    """What the entries hold, in their order, without a verdict; `most` are read at once."""
+    with hands.at_work(most) as submit:
         futures = {submit(Hand.read, entry.source, task): entry for entry in found}
         read = collect(futures, lambda *_: None)
         return [read[entry] for entry in found]
-
-
-class _Heard:
-    """Keeps a verdict in the journal before it tells of it."""
-
-    def __init__(self, journal: Journal | None, done: Callable[[Entry], None]) -> None:
-        self._journal = journal
-        self._done = done
-
-    def __call__(self, entry: Entry, both: tuple[Submission, Judged | None]) -> None:
-        submission, judged = both
-        if self._journal is not None and judged is not None:
-            self._journal.keep(submission.files, judged)
-        self._done(entry)
-
-
-def _grade_one(
-    hand: Hand, entry: Entry, task: Task, journal: Journal | None
-) -> tuple[Submission, Judged | None]:
-    submission = hand.read(entry.source, task)
-    if submission.trouble:
-        return submission, None
-    known = _known(journal, entry, submission)
-    return submission, known or hand.judge(entry.student, submission.files, task)
 
 
 def _known(journal: Journal | None, entry: Entry, submission: Submission) -> Judged | None:
@@ -194,3 +173,27 @@ def cluster(address: str) -> Iterator[Executor]:
             yield pool
     except there.ClusterError as error:
         raise GradingError(str(error)) from error
+
+
+@contextmanager
+def asking(
+    hands: Hands, most: int | None, dask: str | None
+) -> Iterator[Callable[..., Future[Any]]]:
+    """A way to have something judged, proven or charged, here by so many at once, or by the Dask
+    cluster at an address. Raises GradingError."""
+    if dask is None:
+        here: dict[str, Callable[..., Any]] = {
+            "judge": Hand.judge,
+            "prove": Hand.prove,
+            "charge": Hand.charge,
+        }
+        with hands.at_work(most) as submit:
+            yield lambda what, *arguments: submit(here[what], *arguments)
+    else:
+        away: dict[str, Callable[..., Any]] = {
+            "judge": judge_here,
+            "prove": prove_here,
+            "charge": charge_here,
+        }
+        with cluster(dask) as pool:
+            yield lambda what, *arguments: pool.submit(away[what], *arguments)

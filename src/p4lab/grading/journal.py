@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from p4lab import _engine
@@ -50,7 +49,7 @@ class Journal:
     def find(self, student: str, files: Mapping[str, str]) -> Judged | None:
         """The verdict on these files, if it was given before, to whomever."""
         known = self._known.get(place(files))
-        return known and replace(known, verdict=replace(known.verdict, student=student))
+        return known and known.about(student)
 
     def keep(self, files: Mapping[str, str], judged: Judged) -> None:
         """Writes a verdict down. On a full disk it is only known for as long as this runs. What had

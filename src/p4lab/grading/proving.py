@@ -9,17 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from p4lab.grading.attempts import FAILS, MISSING, Attempt, in_order, sampled, with_attempt
-from p4lab.grading.folder import Hands, cluster, enough
+from p4lab.grading.folder import Hands, asking, enough
 from p4lab.grading.found import Found, as_toml
 from p4lab.grading.journal import Journal
-from p4lab.grading.workers import Hand, Task, charge_here, prove_here
+from p4lab.grading.workers import Task
 from p4lab.grading.writers.layout import Graded
 from p4lab.spread.cluster import collect
 
@@ -93,14 +90,14 @@ def prove(
             journal.keep_attempt(program, attempt)
         done(program)
 
-    with _asking(hands, len(missing), dask) as ask:
+    with asking(hands, len(missing), dask) as ask:
         collect({ask("prove", files, task): name for name, files in missing.items()}, hear)
     cases = in_order([one.found for one in attempts.values() if one.found is not None])
     tried = [_attempt(row, attempts) for row in rows]
     verdicts = {place: row.verdict for place, row in enumerate(rows)}
     judged = [place for place, row in enumerate(rows) if not row.verdict.trouble]
     if cases:
-        with _asking(hands, enough(len(judged)), dask) as ask:
+        with asking(hands, enough(len(judged)), dask) as ask:
             waiting = {}
             for place in judged:
                 own = _own_first(cases, tried[place])
@@ -125,19 +122,6 @@ def _own_first(cases: Sequence[Found], attempt: Attempt) -> list[Found]:
 
 def _attempt(row: Graded, attempts: Attempts) -> Attempt:
     return attempts[program_of(row.files)] if row.verdict.passed else sampled(FAILS)
-
-
-@contextmanager
-def _asking(hands: Hands, most: int, dask: str | None) -> Iterator[Callable[..., Future[Any]]]:
-    """A way to have something proven or charged, here by so many at once, or on a cluster."""
-    if dask is None:
-        with hands.at_work(most) as pool:
-            here: dict[str, Callable[..., Any]] = {"prove": Hand.prove, "charge": Hand.charge}
-            yield lambda what, *arguments: pool(here[what], *arguments)
-    else:
-        with cluster(dask) as pool:
-            there: dict[str, Callable[..., Any]] = {"prove": prove_here, "charge": charge_here}
-            yield lambda what, *arguments: pool.submit(there[what], *arguments)
 
 
 # ---- For the next time --------------------------------------------------------------------------
