@@ -273,7 +273,13 @@ def story() -> str:
     assert wrong.count(RIGHT) == 1
     verdict = judge(course, {name: wrong.replace(RIGHT, WRONG)})
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
-        whole = Console(width=COLUMNS, record=True, file=nowhere, force_terminal=True)
+        whole = Console(
+            width=COLUMNS,
+            record=True,
+            file=nowhere,
+            force_terminal=True,
+            _environ={"TERM": "xterm"},  # whatever the terminal is in which this runs
+        )
         whole.print(render(course, verdict, part="forward"))
         return whole.export_svg(title="", code_format=TERMINAL, unique_id="story")
 
