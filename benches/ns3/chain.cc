@@ -48,6 +48,9 @@ main(int argc, char* argv[])
     const uint32_t frame = std::stoul(argv[3]);
     const uint64_t gap = std::stoull(argv[4]);
 
+    // As our packets: no chain is longer than they live
+    Config::SetDefault("ns3::Ipv4L3Protocol::DefaultTtl", UintegerValue(255));
+
     NodeContainer nodes;
     nodes.Create(routers + 2);
 

@@ -13,8 +13,6 @@ const HOSTS: usize = K * HALF * HALF;
 /// Simulated microseconds, and rounds
 const MICROS: u64 = 40;
 const ROUNDS: usize = 3;
-/// Parts for each thread, so that one that is done can help
-const PARTS: usize = 8;
 
 /// Sends a frame on by the number of its receiver, in bytes 12 and 13, and up by that of its sender.
 enum Switch {
@@ -116,7 +114,7 @@ fn run(threads: NonZeroUsize) -> (f64, Vec<WireStats>) {
     let begin = Instant::now();
     match threads.get() {
         1 => network.run_until(end),
-        many => network.run_by(end, PARTS * many, |rounds| {
+        many => network.run_shared(end, many, |rounds| {
             p4_parallel::carry_out(rounds, threads);
         }),
     };

@@ -24,9 +24,6 @@ use pyo3::types::{PyBytes, PyDict, PyList, PySequence, PyTuple};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// Parts of a network for each thread: who is done with its own helps the others.
-const PARTS_PER_THREAD: usize = 8;
-
 /// Switches and hosts joined by links; time passes only in `run_until`.
 #[pyclass(module = "p4lab._engine")]
 pub struct Network {
@@ -694,7 +691,7 @@ impl Network {
         let crew = |rounds: &dyn Rounds| p4_parallel::carry_out(rounds, threads);
         let event = py.detach(|| match threads.get() {
             1 => inner.run_until(end),
-            many => inner.run_by(end, PARTS_PER_THREAD * many, crew),
+            many => inner.run_shared(end, many, crew),
         });
         event_tuple(py, event)
     }

@@ -1,7 +1,7 @@
 """Chains of routers in virtual time: built, run, and measured in a process of its own.
 
-Routers stand in chains of ten with a host at each end; all chains are one network and busy at the
-same time.
+Routers stand in chains of ten, or as many as asked, with a host at each end; all chains are one
+network and busy at the same time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from p4lab.engine import load_program
 from p4lab.model.entries import Lpm, TableEntry, Update
 from p4lab.packets.ip import ETHERTYPE_IPV4, PROTOCOL_UDP, ethernet, ipv4, udp
 
-LENGTH = 10  # routers of a chain
+LENGTH = 10  # routers of a chain, unless another number is asked
 GAP_NS = 1000  # between two packets of a chain
 PROBE = bytes(24)  # room for the trailer of a probe
 PICOSECONDS = 1000  # per nanosecond
@@ -68,6 +68,7 @@ class Chains:
 
     net: _engine.Network
     routers: int
+    length: int  # routers of each chain but the last
     sources: Sequence[int]  # hosts at the beginnings
     ends: Sequence[int]  # cables of the hosts at the ends
     cable: Cable
@@ -85,7 +86,7 @@ class Chains:
                 interval=GAP_NS * PICOSECONDS,
                 count=packets,
             )
-        last = self.net.now + (packets * GAP_NS + LENGTH * 10 * self.cable.delay_ns) * PICOSECONDS
+        last = self.net.now + (packets * GAP_NS + self.length * 10 * self.cable.delay_ns) * PICOSECONDS
         clock = time.process_time if threads == 1 else time.perf_counter
         start = clock()
         self.net.run_until(last, threads=threads)
@@ -96,12 +97,18 @@ class Chains:
 
 
 def in_process(
-    what: str, engine: str, routers: int, packets: int, length: int = 0, threads: int = 1
+    what: str,
+    engine: str,
+    routers: int,
+    packets: int,
+    size: int = 0,
+    threads: int = 1,
+    length: int = LENGTH,
 ) -> Run:
-    """A run in a process of its own; `packets` in all, shared among the chains. `what` is "router",
-    whose packets have `length` bytes, or "bier". Raises RuntimeError with what it said if it
-    fails."""
-    call = f"chain.main({what!r}, {engine!r}, {routers}, {packets}, {length}, {threads})"
+    """A run in a process of its own; `packets` in all, shared among the chains of `length` routers.
+    `what` is "router", whose packets have `size` bytes, or "bier". Raises RuntimeError with what it
+    said if it fails."""
+    call = f"chain.main({what!r}, {engine!r}, {routers}, {packets}, {size}, {threads}, {length})"
     command = [sys.executable, "-c", f"from p4lab.bench import chain; {call}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -109,19 +116,28 @@ def in_process(
     return Run(**json.loads(done.stdout))
 
 
-def main(what: str, engine: str, routers: int, packets: int, length: int, threads: int = 1) -> None:
+def main(
+    what: str, engine: str, routers: int, packets: int, size: int, threads: int, length: int
+) -> None:
     """Prints what a `Run` holds, as JSON."""
-    subject = router(length) if what == "router" else bier(64)
-    print(json.dumps(asdict(measure(subject, engine, routers, packets, threads))))
+    subject = router(size) if what == "router" else bier(64)
+    print(json.dumps(asdict(measure(subject, engine, routers, packets, threads, length))))
 
 
-def measure(subject: Subject, engine: str, routers: int, packets: int, threads: int = 1) -> Run:
+def measure(
+    subject: Subject,
+    engine: str,
+    routers: int,
+    packets: int,
+    threads: int = 1,
+    length: int = LENGTH,
+) -> Run:
     """A run in this process. Raises ValueError if there is no such engine."""
     # Compiles it to native code, which all switches share
     _engine.Switch(subject.program, engine=engine)
     before = resident()
     start = time.process_time()
-    chains = build(subject, engine, routers)
+    chains = build(subject, engine, routers, length=length)
     building = time.process_time() - start
     built = resident()
     each = packets // len(chains.sources)
@@ -131,7 +147,9 @@ def measure(subject: Subject, engine: str, routers: int, packets: int, threads: 
     return Run(routers, sent, received, hops, seconds, building, before, built, peak)
 
 
-def build(subject: Subject, engine: str, routers: int, cable: Cable = CABLE) -> Chains:
+def build(
+    subject: Subject, engine: str, routers: int, cable: Cable = CABLE, length: int = LENGTH
+) -> Chains:
     """Chains of so many routers in all; the last may be shorter."""
     net = _engine.Network(seed=1)
     for number in range(routers):
@@ -139,19 +157,19 @@ def build(subject: Subject, engine: str, routers: int, cable: Cable = CABLE) -> 
         net.write(number, subject.updates)
     sources, ends = [], []
     link = {"rate": cable.rate, "delay": cable.delay_ns * PICOSECONDS}
-    for first in range(0, routers, LENGTH):
-        chain = range(first, min(first + LENGTH, routers))
+    for first in range(0, routers, length):
+        chain = range(first, min(first + length, routers))
         sources.append(net.add_host(f"from{first}", 0x020000000001))
         sink = net.add_host(f"to{first}", NEXT_HOP)
         net.connect((sources[-1], 0), (chain[0], IN_PORT), **link)
         for node in chain[:-1]:
             net.connect((node, OUT_PORT), (node + 1, IN_PORT), **link)
         ends.append(net.connect((chain[-1], OUT_PORT), (sink, 0), **link))
-    return Chains(net, routers, sources, ends, cable)
+    return Chains(net, routers, length, sources, ends, cable)
 
 
-def router(length: int) -> Subject:
-    """An IPv4 router with one route, and probes of `length` bytes."""
+def router(size: int) -> Subject:
+    """An IPv4 router with one route, and probes of `size` bytes."""
     route = TableEntry(
         "routes",
         (("hdr.ipv4.dst", Lpm(network(1), 24)),),
@@ -159,14 +177,14 @@ def router(length: int) -> Subject:
         (("dst", NEXT_HOP), ("port", OUT_PORT)),
     )
     updates = [Update("insert", route)]
-    return Subject("IPv4 router", load_program(ROUTER), updates, router_probe(length))
+    return Subject("IPv4 router", load_program(ROUTER), updates, router_probe(size))
 
 
-def router_probe(length: int) -> bytes:
+def router_probe(size: int) -> bytes:
     """UDP over IPv4 to a host of the one route, without a UDP checksum."""
     source, destination = IPv4Address("10.0.0.1"), IPv4Address(network(1) | 2)
-    payload = bytes(length - 14 - 20 - 8)
-    packet = ipv4(source, destination, PROTOCOL_UDP, datagram(source, destination, payload), ttl=64)
+    payload = bytes(size - 14 - 20 - 8)
+    packet = ipv4(source, destination, PROTOCOL_UDP, datagram(source, destination, payload), ttl=255)
     return ethernet(0x020000000002, 0x020000000001, ETHERTYPE_IPV4, packet)
 
 

@@ -15,7 +15,7 @@ use crate::agenda::Happening;
 use crate::link::{End, Wire};
 use crate::partition::{Rounds, TimeWindows};
 
-use super::rounds::Run;
+use super::rounds::{Ended, Run};
 use super::{Device, Event, Kind, Network, Node, NO_CABLE};
 
 /// Why a network is run as a whole, whatever is asked.
@@ -31,46 +31,66 @@ pub enum Whole {
     LinkEvents,
     /// Hosts in different parts send frames of one flow.
     SharedFlow,
-    /// There are no two parts with a delay between them.
+    /// Cables without delay join all nodes.
     NoParts,
+}
+
+/// How a network is to be run in parts.
+pub(super) struct Cut {
+    part_of: Vec<u32>,
+    /// How far a part can go on without hearing of the others
+    pub(super) lookahead: Time,
 }
 
 impl<D: Device + Send> Network<D> {
     /// As [`Network::run_until`], in up to so many parts, which `crew` carries out. What happens is the
-    /// same, except that a bound of [`Limits`] is looked at between windows. If the network cannot be
-    /// run in parts ([`Network::whole`]) it is run as a whole.
+    /// same, except that a bound of [`Limits`](super::Limits) is looked at between windows. If the
+    /// network cannot be run in parts ([`Network::whole`]) it is run as a whole.
     pub fn run_by(&mut self, end: Time, parts: usize, crew: impl FnOnce(&dyn Rounds)) -> Event {
+        let event = match self.cut(end, parts) {
+            Some(cut) => self.run_cut(&cut, end, 0, crew),
+            None => None,
+        };
+        event.unwrap_or_else(|| self.run_until(end))
+    }
+
+    /// Up to so many parts in which it can be run until `end`, if it can.
+    pub(super) fn cut(&self, end: Time, parts: usize) -> Option<Cut> {
         if self.whole(end).is_some() {
-            return self.run_until(end);
+            return None;
         }
         let part_of = self.parts(parts);
-        let Some(lookahead) = self.lookahead(&part_of) else {
-            return self.run_until(end);
-        };
-        if !self.flows_fit(&part_of) {
-            return self.run_until(end);
-        }
-        let (mut domains, homes) = self.split(&part_of);
-        let run = Run::new(
-            TimeWindows::new(domains.iter_mut(), lookahead),
-            end,
-            self.limits,
-        );
+        let lookahead = self.lookahead(&part_of)?;
+        self.flows_fit(&part_of)
+            .then_some(Cut { part_of, lookahead })
+    }
+
+    /// Runs it in parts, as long as windows have `enough` events on average; none if it has ended for
+    /// want of them.
+    pub(super) fn run_cut(
+        &mut self,
+        cut: &Cut,
+        end: Time,
+        enough: u64,
+        crew: impl FnOnce(&dyn Rounds),
+    ) -> Option<Event> {
+        let (mut domains, homes) = self.split(&cut.part_of);
+        let windows = TimeWindows::new(domains.iter_mut(), cut.lookahead);
+        let run = Run::new(windows, end, self.limits, enough);
         crew(&run);
-        let (events, last) = (run.windows.events(), run.windows.last());
-        let exhausted = run.exhausted();
+        let (events, last, why) = (run.windows.events(), run.windows.last(), run.ended());
         run.windows.close();
         self.unite(domains, &homes);
         self.limits.events = self.limits.events.saturating_sub(events);
-        match exhausted {
-            Some(bound) => {
-                self.now = self.now.max(last);
-                Event::Exhausted(bound)
-            }
-            None => {
-                self.now = self.now.max(end);
-                Event::Reached
-            }
+        if why == Ended::Reached {
+            self.now = self.now.max(end);
+            return Some(Event::Reached);
+        }
+        let next = self.agenda.next_time().unwrap_or(last);
+        self.now = self.now.max(last.min(next));
+        match why {
+            Ended::Exhausted(bound) => Some(Event::Exhausted(bound)),
+            _ => None,
         }
     }
 
@@ -155,14 +175,15 @@ impl<D: Device + Send> Network<D> {
             .collect()
     }
 
-    /// The least delay between two parts.
+    /// The least delay between two parts, or all of time if no cable joins any two. None if there is
+    /// one part only.
     fn lookahead(&self, part_of: &[u32]) -> Option<Time> {
+        let first = part_of.first()?;
+        part_of.iter().find(|part| *part != first)?;
         let part = |end: End| part_of[end.node.0 as usize];
-        let between = self
-            .wires
-            .iter()
-            .filter(|wire| part(wire.from()) != part(wire.to));
-        between.map(Wire::delay).min()
+        let wires = self.wires.iter();
+        let between = wires.filter(|wire| part(wire.from()) != part(wire.to));
+        Some(between.map(Wire::delay).min().unwrap_or(Time::MAX))
     }
 
     /// Whether each flow is sent in one part only.

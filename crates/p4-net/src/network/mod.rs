@@ -19,6 +19,7 @@ mod domains;
 mod hosts;
 mod links;
 mod rounds;
+mod sharing;
 mod split;
 mod tcp;
 mod workspace;

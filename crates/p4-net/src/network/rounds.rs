@@ -2,7 +2,7 @@
 
 use p4_time::Time;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::agenda::Happening;
 use crate::partition::{Letter, Outbox, Partition, Rounds, TimeWindows};
@@ -77,7 +77,12 @@ impl<D: Device + Send> Partition for &mut Domain<D> {
     fn run(&mut self, last: Time, out: &mut Outbox<Shipped>) -> u64 {
         let mut events = 0;
         let network = &mut self.network;
-        while let Some((time, what)) = network.agenda.pop(last) {
+        // A part that reaches a bound by itself stops at once: a window may be long.
+        while network.exhausted().is_none() {
+            let Some((time, what)) = network.agenda.pop(last) else {
+                break;
+            };
+            network.limits.events -= 1;
             network.now = time;
             network.happen(what);
             events += 1;
@@ -101,38 +106,87 @@ impl<D: Device + Send> Partition for &mut Domain<D> {
     }
 }
 
-/// A call of [`Network::run_by`].
+/// Windows after which a run looks at what they had to do
+const SPELL: u64 = 256;
+
+/// A network that is run in parts.
 pub(super) struct Run<'a, D: Device + Send> {
     pub(super) windows: TimeWindows<&'a mut Domain<D>>,
     end: Time,
     limits: Limits,
-    exhausted: AtomicU8,
+    /// Events of a window, on average, without which the run ends
+    enough: u64,
+    progress: Mutex<Progress>,
 }
 
-const EVENTS: u8 = 1;
-const FRAMES: u8 = 2;
+struct Progress {
+    ended: Ended,
+    /// Windows of this spell
+    windows: u64,
+    /// Events before it
+    events: u64,
+}
+
+/// Why a run is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    Reached,
+    Exhausted(Exhausted),
+    /// Windows have too little to do.
+    Thin,
+}
 
 impl<'a, D: Device + Send> Run<'a, D> {
     pub(super) fn new(
         windows: TimeWindows<&'a mut Domain<D>>,
         end: Time,
         limits: Limits,
+        enough: u64,
     ) -> Run<'a, D> {
         Run {
             windows,
             end,
             limits,
-            exhausted: AtomicU8::new(0),
+            enough,
+            progress: Mutex::new(Progress {
+                ended: Ended::Reached,
+                windows: 0,
+                events: 0,
+            }),
         }
     }
 
-    /// The bound that was reached, if one was.
-    pub(super) fn exhausted(&self) -> Option<Exhausted> {
-        match self.exhausted.load(Ordering::Acquire) {
-            EVENTS => Some(Exhausted::Events),
-            FRAMES => Some(Exhausted::Frames),
-            _ => None,
+    pub(super) fn ended(&self) -> Ended {
+        self.progress().ended
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why there is no further window, if there is none.
+    fn over(&self, progress: &mut Progress) -> Option<Ended> {
+        if self.windows.next() > self.end {
+            return Some(Ended::Reached);
         }
+        let events = self.windows.events();
+        if events >= self.limits.events {
+            return Some(Ended::Exhausted(Exhausted::Events));
+        }
+        let mut frames = 0;
+        let many = self.windows.any(|domain| {
+            frames += domain.network.pool.live();
+            frames > self.limits.frames
+        });
+        if many {
+            return Some(Ended::Exhausted(Exhausted::Frames));
+        }
+        if progress.windows == SPELL {
+            let few = events - progress.events < self.enough * SPELL;
+            (progress.windows, progress.events) = (0, events);
+            return few.then_some(Ended::Thin);
+        }
+        None
     }
 }
 
@@ -142,23 +196,15 @@ impl<D: Device + Send> Rounds for Run<'_, D> {
     }
 
     fn begin(&self) -> bool {
-        if self.windows.next() > self.end {
-            return false;
-        }
-        let mut frames = 0;
-        self.windows.any(|domain| {
-            frames += domain.network.pool.live();
-            frames > self.limits.frames
-        });
-        let bound = match () {
-            () if self.windows.events() >= self.limits.events => EVENTS,
-            () if frames > self.limits.frames => FRAMES,
-            () => {
+        let mut progress = self.progress();
+        match self.over(&mut progress) {
+            Some(ended) => progress.ended = ended,
+            None => {
+                progress.windows += 1;
                 self.windows.open(self.end);
                 return true;
             }
-        };
-        self.exhausted.store(bound, Ordering::Release);
+        }
         false
     }
 

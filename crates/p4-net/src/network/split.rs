@@ -8,7 +8,7 @@ use crate::pool::{carry_over, Pool};
 use crate::traffic::Source;
 
 use super::rounds::Domain;
-use super::{Device, Limits, Network, Node, NodeId, Workspace, NO_CABLE};
+use super::{Device, Network, Node, NodeId, Workspace, NO_CABLE};
 
 /// Where nodes, wires and sources of the whole network are: the part, and the number there.
 #[derive(Default)]
@@ -166,10 +166,7 @@ impl<D: Device> Network<D> {
         network.now = self.now;
         network.fingerprint = self.fingerprint.clone();
         network.flows = self.flows.without_rows();
-        network.limits = Limits {
-            events: u64::MAX,
-            frames: usize::MAX,
-        };
+        network.limits = self.limits;
         Domain {
             number,
             network,

@@ -35,7 +35,8 @@ pub trait Partition: Send {
     /// senders come here in any order, those of one sender in the order in which it sent them.
     fn receive(&mut self, letter: Letter<Self::Message>);
 
-    /// Carries out all that happens until `last`, which is included; the number of events.
+    /// Carries out all that happens until `last`, which is included, or what it can of it where it
+    /// stops at a bound of its own; the number of events.
     fn run(&mut self, last: Time, out: &mut Outbox<Self::Message>) -> u64;
 }
 

@@ -109,11 +109,11 @@ impl<P: Partition> TimeWindows<P> {
         if next <= last {
             events = own.run(last, out);
             self.events.fetch_add(events, Ordering::AcqRel);
-            next = own.next_time().unwrap_or(Time::MAX);
-            next = next.min(out.empty(|to, letters| {
+            let sent = out.empty(|to, letters| {
                 locked(&self.boxes[number % 2][to]).append(letters);
-            }));
-            debug_assert!(next > last, "a message came sooner than the lookahead");
+            });
+            debug_assert!(sent > last, "a message came sooner than the lookahead");
+            next = own.next_time().unwrap_or(Time::MAX).min(sent);
         }
         self.next.fetch_min(next.picos(), Ordering::AcqRel);
         events

@@ -1,10 +1,11 @@
 //! Networks of switches and hosts by several threads: the same as by one.
 
+use std::cell::Cell;
 use std::num::NonZeroUsize;
 
 use p4_net::{
-    Device, End, Event, Flow, LinkConfig, Network, NodeId, Out, PortConfig, Probe, QueueConfig,
-    Rng, Shaper, Stream, Time, Whole,
+    Clock, Device, End, Event, Exhausted, Flow, Limits, LinkConfig, Network, NodeId, Out,
+    PortConfig, Probe, QueueConfig, Rng, Shaper, Stream, Time, Whole,
 };
 
 /// Copies to ports chosen by the frame's number, as often as its hop budget (byte 0) lasts.
@@ -188,6 +189,140 @@ fn parts_and_threads_change_nothing() {
         }
     }
     assert!(split > 150, "only {split} runs could be split");
+}
+
+/// Hosts in pairs, each with a switch between them, and a row of cables through all switches: as many
+/// streams as pairs, in two bursts with one stream alone in between.
+fn bursts(pairs: u32) -> (Network<Scatter>, Vec<NodeId>) {
+    let mut network = Network::new(5);
+    network.fingerprint_on();
+    let mut add = |number: u32| {
+        let (ports, seen) = (3, vec![]);
+        network.add_switch(&format!("s{number}"), Scatter { ports, seen }, None)
+    };
+    let switches: Vec<NodeId> = (0..pairs).map(&mut add).collect();
+    let config = LinkConfig {
+        delay: Time::from_micros(1),
+        ..LinkConfig::default()
+    };
+    let end = |node, port| End { node, port };
+    for (number, switch) in (0u32..).zip(&switches) {
+        let mac = [2, 0, 0, 0, 0, number as u8];
+        let hosts = [0, 1].map(|side| network.add_host(&format!("h{number}-{side}"), mac));
+        for (port, host) in (0..).zip(hosts) {
+            let ends = [end(host, 0), end(*switch, port)];
+            network.connect(ends[0], ends[1], config.clone()).unwrap();
+        }
+        if let Some(before) = number.checked_sub(1) {
+            let ends = [end(switches[before as usize], 2), end(*switch, 3)];
+            network.connect(ends[0], ends[1], config.clone()).unwrap();
+        }
+        let mut template = vec![0; 64];
+        template[0] = 5;
+        for (burst, start) in [0, 5000].into_iter().enumerate() {
+            let flow = Flow {
+                flow: 2 * number + burst as u32,
+                sender: number % 5,
+            };
+            let stream = Stream {
+                template: template.clone(),
+                flow,
+                start: Time::from_micros(start),
+                interval: Time::from_micros(1),
+                count: if number == 0 { 5500 } else { 400 },
+            };
+            network.start_stream(hosts[0], stream).unwrap();
+        }
+    }
+    (network, switches)
+}
+
+// If this fails threads are used where they only wait for each other, or not where they would help, or
+// what happens depends on that.
+#[test]
+fn threads_are_used_while_there_is_enough_to_do() {
+    let end = Time::from_micros(6000);
+    for (pairs, calls) in [(1, 0), (4, 0), (70, 2)] {
+        let (mut alone, switches) = bursts(pairs);
+        assert_eq!(alone.run_until(end), Event::Reached);
+        for threads in [2, 3] {
+            let (mut network, _) = bursts(pairs);
+            assert_eq!(network.whole(end), None);
+            let called = Cell::new(0);
+            let event = network.run_shared(end, threads, |rounds| {
+                called.set(called.get() + 1);
+                p4_parallel::carry_out(rounds, NonZeroUsize::new(threads).unwrap());
+            });
+            assert_eq!(
+                (event, called.get()),
+                (Event::Reached, calls),
+                "{pairs} pairs"
+            );
+            assert_eq!(network.now(), end);
+            assert_eq!(seen(&mut network, &switches), seen(&mut alone, &switches));
+        }
+    }
+}
+
+// If this fails a loop in a network with long cables fills the memory before anybody looks.
+#[test]
+fn a_loop_in_one_part_ends_at_a_bound_at_once() {
+    let island = |network: &mut Network<Scatter>, name: &str| {
+        let mut switch = |name: String, ports| {
+            network.add_switch(
+                &name,
+                Scatter {
+                    ports,
+                    seen: vec![],
+                },
+                None,
+            )
+        };
+        let [a, b] = [switch(format!("{name}1"), 2), switch(format!("{name}2"), 0)];
+        let host = network.add_host(name, [2, 0, 0, 0, 0, 1]);
+        let short = LinkConfig {
+            delay: Time::from_micros(1),
+            ..LinkConfig::default()
+        };
+        let end = |node, port| End { node, port };
+        for (port, ends) in [end(host, 0), end(b, 0)].into_iter().enumerate() {
+            network
+                .connect(ends, end(a, port as u16), short.clone())
+                .unwrap();
+        }
+        (host, a, b)
+    };
+    let stopped = |threads| {
+        let mut network = Network::new(1);
+        network.fingerprint_on();
+        let islands = ["x", "y"].map(|name| island(&mut network, name));
+        let ends = islands.map(|(_, node, _)| End { node, port: 2 });
+        let long = LinkConfig {
+            delay: Time::from_secs(1),
+            ..LinkConfig::default()
+        };
+        network.connect(ends[0], ends[1], long).unwrap();
+        let mut template = vec![0; 64];
+        template[0] = 255;
+        let stream = Stream {
+            template,
+            flow: Flow { flow: 1, sender: 1 },
+            start: Time::ZERO,
+            interval: Time::from_micros(1),
+            count: 1,
+        };
+        network.start_stream(islands[0].0, stream).unwrap();
+        network.set_limits(Limits {
+            events: 1_000_000,
+            frames: 5000,
+        });
+        let event = run(&mut network, Time::from_secs(10), 2, threads);
+        assert_eq!(event, Event::Exhausted(Exhausted::Frames));
+        assert!(network.now() < Time::from_millis(1), "at {}", network.now());
+        let switches: Vec<_> = islands.iter().flat_map(|(_, a, b)| [*a, *b]).collect();
+        seen(&mut network, &switches)
+    };
+    assert_eq!(stopped(1), stopped(2));
 }
 
 // If this fails a network is split although what it is asked needs all of it at once.
