@@ -5,6 +5,8 @@ If these fail, full marks are given to a wrong answer, or a right one is called 
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +224,16 @@ def replays(program: _engine.Program, bounds: Bounds, most: int) -> int:
     for witness in found:
         assert sent_by(program, witness) == sorted(witness["sent"][0]), witness
     return sum(len(witness["sent"][0]) for witness in found)
+
+
+def test_memory_of_a_proof_ends_with_it() -> None:
+    """If this fails whoever proves the answers of a class needs gigabytes."""
+    solver = Solver()
+    assert _engine.follow(small(), solver, Bounds(), 60.0, 10)
+    kept = weakref.ref(solver)
+    del solver
+    gc.collect()
+    assert kept() is None
 
 
 # ---- Held to the engine -------------------------------------------------------------------------

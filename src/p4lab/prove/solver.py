@@ -36,6 +36,19 @@ LOOK = 6e-4
 looks at the clock"""
 
 
+class _Steps:
+    """Counts the steps of all searches, and ends one after its last. An object of its own: the
+    library keeps it for as long as the solver lives, which it would keep alive for ever."""
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self.last = 0
+
+    def __call__(self) -> bool:
+        self.taken += 1
+        return self.taken > self.last
+
+
 class Solver:
     """Answers the questions of one comparison. `longest` is the time for one question.
 
@@ -45,18 +58,14 @@ class Solver:
 
     def __init__(self, longest: float = 5.0) -> None:
         self._longest = longest
-        self._steps = 0
+        self._steps = _Steps()
         self._looks = 0
         self.forget()
 
     def clock(self) -> float:
         """How long everything so far has taken, about, in seconds of one core."""
         self._looks += 1
-        return self._steps * STEP + self._looks * LOOK
-
-    def _is_late(self) -> bool:
-        self._steps += 1
-        return self._steps > self._last
+        return self._steps.taken * STEP + self._looks * LOOK
 
     def forget(self) -> None:
         """Other terms follow, numbered from 0 again."""
@@ -65,8 +74,8 @@ class Solver:
         options.set(Option.PRODUCE_MODELS, True)
         options.set(Option.PREPROCESS, False)  # of what is asked once, it costs more than it saves
         self._solver = Bitwuzla(self._manager, options)
-        self._last = 0
-        self._solver.configure_terminator(self._is_late)
+        self._steps.last = 0
+        self._solver.configure_terminator(self._steps)
         self._terms: dict[int, Term] = {}
         self._truths: dict[int, Term] = {}
         self._functions: dict[tuple[str, int, int], Term] = {}
@@ -88,7 +97,7 @@ class Solver:
             self._add(node)
         for fact in facts:
             self._solver.assert_formula(self._truth(fact))
-        self._last = self._steps + int(min(seconds, self._longest) / STEP)
+        self._steps.last = self._steps.taken + int(min(seconds, self._longest) / STEP)
         result = self._solver.check_sat(*(self._truth(number) for number in assumptions))
         if result == Result.UNSAT:
             return None
