@@ -30,8 +30,8 @@ impl<D: Device + Send> Network<D> {
     /// As [`Network::run_until`], by so many threads, which `crew` brings, while that pays. What happens
     /// is the same; see [`Network::run_by`].
     pub fn run_shared(&mut self, end: Time, threads: usize, crew: impl Fn(&dyn Rounds)) -> Event {
-        let most = PARTS_PER_THREAD.saturating_mul(threads);
-        let parts = (self.nodes.len() / PART).clamp(threads, most);
+        let each = self.nodes.len() / PART / threads.max(1);
+        let parts = each.clamp(1, PARTS_PER_THREAD).saturating_mul(threads);
         let Some(cut) = self.cut(end, parts) else {
             return self.run_until(end);
         };
