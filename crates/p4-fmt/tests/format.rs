@@ -289,20 +289,27 @@ fn shuffled(text: &str, dice: &[u8]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_white_space_leads_to_a_fixed_point(dice in prop::collection::vec(any::<u8>(), 50..400)) {
-        for (_, text) in sources(&["p4"]) {
-            // Lines of a `#define` keep their breaks, so what a break would end is left out.
-            if text.contains("\\\n") {
-                continue;
-            }
-            let messy = shuffled(&text, &dice);
-            let formatted = format(&messy).expect("it can be read");
-            assert_same_program(&messy, &formatted);
-        }
+    fn any_white_space_leads_to_a_fixed_point(
+        text in proptest::sample::select(without_line_ends()),
+        dice in prop::collection::vec(any::<u8>(), 50..400),
+    ) {
+        let messy = shuffled(&text, &dice);
+        let formatted = format(&messy).expect("it can be read");
+        assert_same_program(&messy, &formatted);
     }
+}
+
+/// Programs in which no line of a `#define` goes on in the next: those keep their breaks.
+fn without_line_ends() -> Vec<String> {
+    let all = sources(&["p4"]).into_iter().map(|(_, text)| text);
+    all.filter(|text| !text.contains("\\\n")).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_text_is_formatted_or_refused(text in "[ -~\n\té\\\\]{0,200}") {
