@@ -1,4 +1,4 @@
-"""Without this, the tests of the engine compile half of it once more, and everybody waits for that."""
+"""Without this, tests compile half of the engine once more, and everybody waits for that."""
 
 from __future__ import annotations
 

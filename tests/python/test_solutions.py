@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,15 @@ def test_solutions_are_where_the_labs_are():
     assert {path.name for path in HERE.solutions.iterdir() if path.is_dir()} >= set(GRADED)
 
 
+def program(main, files, name, known, defines):
+    """An answer with some macros, compiled once: few mistakes get as far as the last macros."""
+    if defines not in known:
+        compiled = _engine.compile_text(main, files[main], files, list(defines))
+        assert compiled.program is not None, name
+        known[defines] = compiled.program
+    return known[defines]
+
+
 @pytest.mark.parametrize("lab", IN_P4)
 def test_mistakes_fail_the_stf_tests_too(lab, passes):
     """The mistakes are real ones: the program's own tests find them, but for those that scripts
@@ -204,13 +214,8 @@ def test_mistakes_fail_the_stf_tests_too(lab, passes):
         if answer.kind != "mutant":
             continue
         files.update(answer.files)
-        main = course.student.program
-        programs = {}
-        for defines in {defines for _, defines in scripts}:
-            compiled = _engine.compile_text(main, files[main], files, list(defines))
-            assert compiled.program is not None, answer.name
-            programs[defines] = compiled.program
-        if all(passes(programs[defines], script)["passed"] for script, defines in scripts):
+        compiled = partial(program, course.student.program, dict(files), answer.name, {})
+        if all(passes(compiled(defines), script)["passed"] for script, defines in scripts):
             survivors.append(answer.name)
         if answer.unscripted:
             excused.append(answer.name)

@@ -86,7 +86,9 @@ class Chains:
                 interval=GAP_NS * PICOSECONDS,
                 count=packets,
             )
-        last = self.net.now + (packets * GAP_NS + self.length * 10 * self.cable.delay_ns) * PICOSECONDS
+        last = (
+            self.net.now + (packets * GAP_NS + self.length * 10 * self.cable.delay_ns) * PICOSECONDS
+        )
         clock = time.process_time if threads == 1 else time.perf_counter
         start = clock()
         self.net.run_until(last, threads=threads)
@@ -184,7 +186,9 @@ def router_probe(size: int) -> bytes:
     """UDP over IPv4 to a host of the one route, without a UDP checksum."""
     source, destination = IPv4Address("10.0.0.1"), IPv4Address(network(1) | 2)
     payload = bytes(size - 14 - 20 - 8)
-    packet = ipv4(source, destination, PROTOCOL_UDP, datagram(source, destination, payload), ttl=255)
+    packet = ipv4(
+        source, destination, PROTOCOL_UDP, datagram(source, destination, payload), ttl=255
+    )
     return ethernet(0x020000000002, 0x020000000001, ETHERTYPE_IPV4, packet)
 
 
