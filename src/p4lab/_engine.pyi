@@ -511,7 +511,8 @@ class Network:
     ) -> tuple[Literal["packet_in", "host_frame"], int, int, bytes] | None:
         """Lets time pass up to `end`, or until the caller must act on a frame: kind, node, time,
         frame. Raises RuntimeError when frames run in a loop. Several `threads` carry out parts of
-        the network side by side, with the same results, unless it is `undivided`."""
+        the network side by side, with the same results, where that pays and it is not
+        `undivided`."""
     def undivided(self, end: int) -> str | None:
         """Why several threads would not share the work of `run_until`; None if they would."""
 

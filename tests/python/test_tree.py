@@ -35,7 +35,7 @@ def test_each_host_hears_from_one_other(k: int) -> None:
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads_change_nothing(threads: int) -> None:
-    trees = [build(4), build(4)]
+    trees = [build(6), build(6)]  # enough to do for threads to be used
     for tree, number in zip(trees, (1, threads), strict=True):
         tree.net.fingerprint_on()
         assert tree.net.undivided(END_NS) is None
