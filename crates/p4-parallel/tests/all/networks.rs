@@ -264,6 +264,62 @@ fn threads_are_used_while_there_is_enough_to_do() {
     }
 }
 
+// If this fails networks that no cable joins wait for each other, or for one thread.
+#[test]
+fn parts_without_a_cable_between_them_need_one_window() {
+    let drawn = || {
+        let mut network = Network::new(3);
+        network.fingerprint_on();
+        let switches: Vec<NodeId> = (0..4u32)
+            .map(|number| {
+                let (ports, seen) = (1, vec![]);
+                let switch =
+                    network.add_switch(&format!("s{number}"), Scatter { ports, seen }, None);
+                for port in 0..2 {
+                    let mac = [2, 0, 0, 0, port, number as u8];
+                    let node = network.add_host(&format!("h{number}-{port}"), mac);
+                    let port = u16::from(port);
+                    let ends = [End { node, port: 0 }, End { node: switch, port }];
+                    let config = LinkConfig::default();
+                    network.connect(ends[0], ends[1], config).unwrap();
+                    let mut template = vec![0; 64];
+                    template[0] = 1;
+                    let stream = Stream {
+                        template,
+                        flow: Flow {
+                            flow: 2 * number + u32::from(port),
+                            sender: number,
+                        },
+                        start: Time::ZERO,
+                        interval: Time::from_nanos(300),
+                        count: 50,
+                    };
+                    network.start_stream(node, stream).unwrap();
+                }
+                switch
+            })
+            .collect();
+        (network, switches)
+    };
+    let end = Time::from_micros(20);
+    let (mut alone, switches) = drawn();
+    assert_eq!(alone.run_until(end), Event::Reached);
+    let (mut network, _) = drawn();
+    assert_eq!(network.whole(end), None);
+    let mut windows = 0;
+    let event = network.run_by(end, 4, |rounds| {
+        assert_eq!(rounds.partitions(), 4);
+        while rounds.begin() {
+            windows += 1;
+            for partition in 0..4 {
+                assert!(rounds.carry_out(partition) > 100);
+            }
+        }
+    });
+    assert_eq!((event, windows), (Event::Reached, 1));
+    assert_eq!(seen(&mut network, &switches), seen(&mut alone, &switches));
+}
+
 // If this fails a loop in a network with long cables fills the memory before anybody looks.
 #[test]
 fn a_loop_in_one_part_ends_at_a_bound_at_once() {
