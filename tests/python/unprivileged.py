@@ -13,6 +13,8 @@ from cli_runner import ROOT
 from p4lab.classroom.rehearsal import NEEDED, opened
 
 USER = 65534
+# Without udev, as in many containers, root alone may open it; with udev everybody may.
+OPEN_TUN = "mount -t tmpfs -o mode=755 net /dev/net; mknod -m 666 /dev/net/tun c 10 200"
 P4LAB = (sys.executable, "-m", "p4lab")
 
 
@@ -23,7 +25,8 @@ def as_user(*words: object, see: tuple[Path, ...] = ()) -> list[str]:
     if os.geteuid() != 0:
         return wanted
     inside = f'exec setpriv --reuid={USER} --regid={USER} --clear-groups -- "$@"'
-    script = "\n".join(["set -e", *opened([*NEEDED, *see]), inside])
+    tun = f"[ ! -e /dev/net/tun ] || {{ {OPEN_TUN}; }}"
+    script = "\n".join(["set -e", tun, *opened([*NEEDED, *see]), inside])
     return ["unshare", "--mount", "sh", "-c", script, "sh", *wanted]
 
 
