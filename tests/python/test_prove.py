@@ -227,7 +227,7 @@ def replays(program: _engine.Program, bounds: Bounds, most: int) -> int:
 
 
 def test_memory_of_a_proof_ends_with_it() -> None:
-    """If this fails whoever proves the answers of a class needs gigabytes."""
+    """If this fails, proving a class's answers takes gigabytes of memory."""
     solver = Solver()
     assert _engine.follow(small(), solver, Bounds(), 60.0, 10)
     kept = weakref.ref(solver)

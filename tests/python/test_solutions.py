@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from functools import partial
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -193,13 +193,17 @@ def test_solutions_are_where_the_labs_are():
     assert {path.name for path in HERE.solutions.iterdir() if path.is_dir()} >= set(GRADED)
 
 
-def program(main, files, name, known, defines):
-    """An answer with some macros, compiled once: few mistakes get as far as the last macros."""
-    if defines not in known:
+def compiler(main, files, name):
+    """Compiles an answer once for each set of macros, when that is needed: few mistakes get as far
+    as the last script."""
+
+    @cache
+    def program(defines):
         compiled = _engine.compile_text(main, files[main], files, list(defines))
         assert compiled.program is not None, name
-        known[defines] = compiled.program
-    return known[defines]
+        return compiled.program
+
+    return program
 
 
 @pytest.mark.parametrize("lab", IN_P4)
@@ -214,8 +218,8 @@ def test_mistakes_fail_the_stf_tests_too(lab, passes):
         if answer.kind != "mutant":
             continue
         files.update(answer.files)
-        compiled = partial(program, course.student.program, dict(files), answer.name, {})
-        if all(passes(compiled(defines), script)["passed"] for script, defines in scripts):
+        program = compiler(course.student.program, files, answer.name)
+        if all(passes(program(defines), script)["passed"] for script, defines in scripts):
             survivors.append(answer.name)
         if answer.unscripted:
             excused.append(answer.name)

@@ -33,7 +33,7 @@ ENGINES = {NATIVE: ("jit", 1), BOTH: ("jit", 2), INTERPRETER: ("interpreter", 1)
 # Two threads need more to do than ten routers have between two times that they wait for each other
 # (docs/virtual-time.md). No packet lives for more hops.
 LONG_CHAIN = "250 routers in a row, 1,000 bytes"
-LONG = (LONG_CHAIN, 250, (NATIVE, BOTH))
+CHAINS = ((CHAIN, chain.LENGTH, (NATIVE, INTERPRETER, BOTH)), (LONG_CHAIN, 250, (NATIVE, BOTH)))
 # Times ns-3, which has one thread
 GOALS = {(CHAIN, NATIVE): 30, (LONG_CHAIN, BOTH): 50}
 # With 100 times as many, what is linear costs the same each, but for caches: a thousand switches do
@@ -50,7 +50,7 @@ def speed(seconds: float, say: Say) -> Iterator[Measure]:
     with tempfile.TemporaryDirectory() as folder:
         say("compiling the chain for ns-3")
         program = compiled(Path(folder))
-        for name, length, engines in ((CHAIN, chain.LENGTH, (NATIVE, INTERPRETER, BOTH)), LONG):
+        for name, length, engines in CHAINS:
             yield from beside(name, length, engines, program, seconds, say)
 
 

@@ -39,7 +39,7 @@ class Judged:
     detail: str = ""
 
     def about(self, student: str) -> Judged:
-        """The same for whoever has handed in the same files."""
+        """The same verdict, for another student with the same files."""
         return replace(self, verdict=replace(self.verdict, student=student))
 
 

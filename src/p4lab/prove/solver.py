@@ -37,8 +37,8 @@ looks at the clock"""
 
 
 class _Steps:
-    """Counts the steps of all searches, and ends one after its last. An object of its own: the
-    library keeps it for as long as the solver lives, which it would keep alive for ever."""
+    """Counts the steps of all searches, and ends a search after its last one. Not a method of the
+    solver: the library holds on to what it calls, and would keep the solver alive for ever."""
 
     def __init__(self) -> None:
         self.taken = 0

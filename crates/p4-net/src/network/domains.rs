@@ -65,8 +65,7 @@ impl<D: Device + Send> Network<D> {
             .then_some(Cut { part_of, lookahead })
     }
 
-    /// Runs it in parts, as long as windows have `enough` events on average; none if it has ended for
-    /// want of them.
+    /// Runs it in parts as long as windows have `enough` events on average; none once they have fewer.
     pub(super) fn run_cut(
         &mut self,
         cut: &Cut,
@@ -82,15 +81,15 @@ impl<D: Device + Send> Network<D> {
         run.windows.close();
         self.unite(domains, &homes);
         self.limits.events = self.limits.events.saturating_sub(events);
-        if why == Ended::Reached {
-            self.now = self.now.max(end);
-            return Some(Event::Reached);
-        }
-        let next = self.agenda.next_time().unwrap_or(last);
-        self.now = self.now.max(last.min(next));
+        let reached = match why {
+            Ended::Reached => end,
+            _ => self.agenda.next_time().map_or(last, |next| last.min(next)),
+        };
+        self.now = self.now.max(reached);
         match why {
+            Ended::Reached => Some(Event::Reached),
             Ended::Exhausted(bound) => Some(Event::Exhausted(bound)),
-            _ => None,
+            Ended::Thin => None,
         }
     }
 

@@ -365,14 +365,23 @@ impl<D: Device> Network<D> {
                     return Event::Exhausted(bound);
                 }
             }
-            let Some((time, what)) = self.agenda.pop(end) else {
+            if !self.step(end) {
                 self.now = self.now.max(end);
                 return Event::Reached;
-            };
-            self.limits.events -= 1;
-            self.now = time;
-            self.happen(what);
+            }
         }
+    }
+
+    /// Carries out the next event, if it happens until `end`.
+    #[inline]
+    fn step(&mut self, end: Time) -> bool {
+        let Some((time, what)) = self.agenda.pop(end) else {
+            return false;
+        };
+        self.limits.events -= 1;
+        self.now = time;
+        self.happen(what);
+        true
     }
 
     /// The bound that is reached, if one is.

@@ -78,13 +78,7 @@ impl<D: Device + Send> Partition for &mut Domain<D> {
         let mut events = 0;
         let network = &mut self.network;
         // A part that reaches a bound by itself stops at once: a window may be long.
-        while network.exhausted().is_none() {
-            let Some((time, what)) = network.agenda.pop(last) else {
-                break;
-            };
-            network.limits.events -= 1;
-            network.now = time;
-            network.happen(what);
+        while network.exhausted().is_none() && network.step(last) {
             events += 1;
         }
         for (here, (number, part)) in &self.away {
@@ -114,7 +108,7 @@ pub(super) struct Run<'a, D: Device + Send> {
     pub(super) windows: TimeWindows<&'a mut Domain<D>>,
     end: Time,
     limits: Limits,
-    /// Events of a window, on average, without which the run ends
+    /// The run ends if windows have fewer events than this on average
     enough: u64,
     progress: Mutex<Progress>,
 }

@@ -11,14 +11,14 @@ use crate::partition::Rounds;
 use super::domains::Cut;
 use super::{Device, Event, Exhausted, Network};
 
-/// Events of a window on average from which on several threads are used: some 10 us of work
+/// Events per window, on average, from which several threads are worth using: some 10 us of work
 const WORTH: u64 = 96;
-/// Those without which they are given up again
+/// Events per window below which they are given up again
 const TOO_FEW: u64 = WORTH / 2;
-/// Windows of a look at how much happens; fewer if so many events are enough
+/// Windows in one look at how much happens; after so many events a look ends sooner
 const LOOK: u64 = 64;
 const LOOK_EVENTS: u64 = 4096;
-/// Looks that would fit in between two
+/// The pause between two looks, in looks
 const REST: u64 = 16;
 /// Nodes of a part at least, unless there are fewer for each thread: what crosses from one part to
 /// another is copied, and happens in both.
