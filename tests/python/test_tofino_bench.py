@@ -72,7 +72,7 @@ def bier(bits: int) -> bytes:
 
 def case(entities: list[Entity], packets: list[tuple[int, bytes]], **how: Any) -> Case:
     updates = tuple(Update("insert", entity) for entity in entities)
-    sendings = tuple(Sending(port, data, "") for port, data in packets)
+    sendings = tuple(Sending(port, data) for port, data in packets)
     return Case("", (("BSL", "64"),), tuple(updates), (), sendings, None, frozenset(), False, **how)
 
 

@@ -226,6 +226,7 @@ class Course:
     """Whether a grader's record has how many steps of hints a student has asked for"""
     _programs: dict[Defines, _engine.Program] = field(default_factory=dict, repr=False)
     _probed: dict[Defines, ProbedProgram] = field(default_factory=dict, repr=False)
+    _layouts: dict[Defines, dict[str, dict[str, int]]] = field(default_factory=dict, repr=False)
     _cpus: dict[Defines, CpuPort] = field(default_factory=dict, repr=False)
     _scenarios: dict[str, Scenario] = field(default_factory=dict, repr=False)
     _cases: dict[tuple[str, str], Judged] = field(default_factory=dict, repr=False)
@@ -388,10 +389,12 @@ class Course:
 
     def headers(self, defines: Defines) -> dict[str, dict[str, int]]:
         """The reference's headers: fields and widths. Raises LabError."""
-        try:
-            return frames.layout_of(self.program(defines))
-        except frames.FrameError as error:
-            raise LabError(f"labs/{self.name}: the reference: {error}") from error
+        if defines not in self._layouts:
+            try:
+                self._layouts[defines] = frames.layout_of(self.program(defines))
+            except frames.FrameError as error:
+                raise LabError(f"labs/{self.name}: the reference: {error}") from error
+        return self._layouts[defines]
 
     def scenario(self, file: str) -> Scenario:
         """A scenario below the lab's folder. Raises LabError."""

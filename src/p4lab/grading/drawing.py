@@ -109,23 +109,29 @@ def shown(number: Any) -> str:
     return f"{number:.0f}" if 10_000 <= abs(number) < 10**9 else f"{number:.4g}"
 
 
-def rounds(each: str | None, names: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The names for every round of `each`, such as `i in range(3)`; one round without it."""
-    if each is None:
-        yield dict(names)
-        return
+@lru_cache(maxsize=4096)
+def _bound(each: str) -> tuple[str, ...]:
+    """The names that `i in range(3)` binds. Raises DrawError."""
     try:
         tree = ast.parse(f"[0 for {each}]", mode="eval").body
     except SyntaxError as error:
         raise DrawError(f"`{each}`: write it as `i in range(3)`") from error
     if not isinstance(tree, ast.ListComp):
         raise DrawError(f"`{each}`: write it as `i in range(3)`")
-    bound = [
+    return tuple(
         node.id
         for generator in tree.generators
         for node in ast.walk(generator.target)
         if isinstance(node, ast.Name)
-    ]
+    )
+
+
+def rounds(each: str | None, names: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The names for every round of `each`, such as `i in range(3)`; one round without it."""
+    if each is None:
+        yield dict(names)
+        return
+    bound = _bound(each)
     for found in evaluate(f"[({''.join(name + ',' for name in bound)}) for {each}]", names):
         yield {**names, **dict(zip(bound, found, strict=True))}
 

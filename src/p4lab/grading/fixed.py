@@ -57,7 +57,7 @@ class Cell(BaseModel):
             header: {field: drawing.value(item, names) for field, item in fields.items()}
             for header, fields in self.packet.items()
         }
-        return Sending(self.port, frames.build(packet, course.headers(defines)), "")
+        return Sending(self.port, frames.build(packet, course.headers(defines)))
 
 
 class _LabFile(BaseModel):
@@ -86,7 +86,7 @@ def case_of(course: Course, example: Mapping[str, Any], base: Scenario) -> Case:
         defines=defines,
         updates=tuple(updates),
         steps=(),
-        sendings=(*sendings, Sending(example["port"], data, "")),
+        sendings=(*sendings, Sending(example["port"], data)),
         expected=None,
         ignore=frozenset(base.ignore),
         others=base.others == "ignore",

@@ -131,18 +131,41 @@ class Scenario(Configuration, _Table):
 
 
 @dataclass(frozen=True)
+class Contents:
+    """A packet as its scenario names it. Only those that a story tells are put into words, which
+    takes as long as to build them."""
+
+    packet: Mapping[str, Any]
+    known: frames.Headers
+
+    def __str__(self) -> str:
+        return in_words(self.packet, self.known)
+
+
+@dataclass(frozen=True)
 class Sending:
     """A packet on its way in at a moment in picoseconds, and what is written into the switch before
-    it comes. `brief` is what is said of it before others, if not the whole `text`."""
+    it comes. `brief` is what is said of it before others, if not the whole `text`; `later` says
+    how long it comes after the one before."""
 
     port: int
     data: bytes
-    text: str
+    contents: Contents | None = None
     brief: str = ""
+    later: str = ""
     now: int = 0
     silent: bool = False
     updates: tuple[Update, ...] = ()
     steps: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What is said of it, empty if nobody knows what it holds."""
+        if self.contents is None:
+            return ""
+        if self.brief:
+            return f"{self.brief}; on port {self.port} comes {self.contents}"
+        return f"{self.later}a packet comes in on port {self.port}: {self.contents}"
 
 
 @dataclass(frozen=True)
@@ -431,16 +454,14 @@ def _sending(
     complete = frames.unstacked(_completed(joined, kit, names, anything), layout)
     packet = anything.filled(complete, layout)
     data = frames.build(packet, layout)
-    told = in_words(packet, frames.Headers(layout, kit.system.notation))
+    contents = Contents(packet, frames.Headers(layout, kit.system.notation))
     wait = int(drawing.value(send.wait, names))
     if wait < 0:
         raise ScenarioError(f"send: wait = {wait}: time does not run backwards")
     later = f"{wait:,} microseconds later " if wait else ""
-    text = f"{later}a packet comes in on port {port}: {told}"
     brief = later + drawing.filled(send.say, names) if send.say else ""
-    if brief:
-        text = f"{brief}; on port {port} comes {told}"
-    return Sending(port, data, text, brief, last + wait * MICROSECOND, send.silent)
+    now = last + wait * MICROSECOND
+    return Sending(port, data, contents, brief, later, now, send.silent)
 
 
 def _joined(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
