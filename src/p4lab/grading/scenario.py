@@ -150,7 +150,7 @@ class Sending:
 
     port: int
     data: bytes
-    contents: Contents | None = None
+    contents: Contents | None = field(default=None, compare=False)  # the same as `data`
     brief: str = ""
     later: str = ""
     now: int = 0
