@@ -26,19 +26,20 @@ def course(lab: str) -> Course:
 def judged(lab: str) -> tuple[Row, ...]:
     """All answers, the solution first, with what became of them in public and hidden cases."""
     return tuple(
-        row
-        for answer in answers(course(lab))
-        for row in rows(judging(course(lab), answer), [answer], SEED)
+        row for answer in answers(course(lab)) for row in rows(judging(lab, answer), [answer], SEED)
     )
 
 
-def judging(whole: Course, answer: Answer) -> Course:
-    """The lab with the hidden cases that an answer is judged by; what is made for it once, is made
-    once for all."""
-    if answer.kind != "mutant":
-        return whole
-    few = {one.id: min(FEW, one.hidden) for one in whole.checks if one.id not in answer.breaks}
+def judging(lab: str, answer: Answer) -> Course:
+    """The lab with the hidden cases that an answer is judged by."""
+    return _shortened(lab, answer.breaks) if answer.kind == "mutant" else course(lab)
+
+
+@cache
+def _shortened(lab: str, breaks: tuple[str, ...]) -> Course:
+    """Few hidden cases but in checks that fail. Cases that are made for one are made for all."""
     checks = (
-        one.model_copy(update={"hidden": few.get(one.id, one.hidden)}) for one in whole.checks
+        one if one.id in breaks else one.model_copy(update={"hidden": min(FEW, one.hidden)})
+        for one in course(lab).checks
     )
-    return replace(whole, checks=tuple(checks))
+    return replace(course(lab), checks=tuple(checks))

@@ -8,7 +8,11 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 from p4lab.website.build import LEFT_OUT, copy_wheel
+
+pytestmark = pytest.mark.beside(seconds=5)
 
 ASKED = """
 import jedi

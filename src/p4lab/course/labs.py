@@ -239,17 +239,19 @@ def _refused(model: type[Settings], name: str, value: Any, told: str) -> str:
 
 def _known_numbers(network: Topology) -> None:
     """Raises LabError for a number of a router that no system knows: it is misspelt."""
-    unknown = {name: router for router in network.routers for name, _ in router.numbers}
+    used = {name for router in network.routers for name, _ in router.numbers}
     known: set[str] = set()
-    for system in registry.all_systems():  # each is loaded when its turn comes
-        if not unknown.keys() - known:
+    for system in registry.all_systems():  # each is imported when its turn comes
+        if used <= known:
             return
         known.update(system.router_numbers)
-    for name in sorted(unknown.keys() - known):
-        raise LabError(
-            f"the topology {network.name!r}: router {unknown[name].name} has {name}, which no "
-            f"system knows; choose from {', '.join(sorted(known))}."
-        )
+    for router in network.routers:
+        for name, _ in router.numbers:
+            if name not in known:
+                raise LabError(
+                    f"the topology {network.name!r}: router {router.name} has {name}, which no "
+                    f"system knows; choose from {', '.join(sorted(known))}."
+                )
 
 
 def _number_or_name(written: str) -> int | str:

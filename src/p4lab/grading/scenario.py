@@ -131,28 +131,27 @@ class Scenario(Configuration, _Table):
 
 
 @dataclass(frozen=True)
-class Contents:
-    """A packet as its scenario names it. Only those that a story tells are put into words, which
-    takes as long as to build them."""
+class Told:
+    """What is said of a packet: an opening, and what it holds. It is put into words only when a
+    story tells it, since that takes as long as to build the packet."""
 
+    opening: str
     packet: Mapping[str, Any]
     known: frames.Headers
 
     def __str__(self) -> str:
-        return in_words(self.packet, self.known)
+        return self.opening + in_words(self.packet, self.known)
 
 
 @dataclass(frozen=True)
 class Sending:
     """A packet on its way in at a moment in picoseconds, and what is written into the switch before
-    it comes. `brief` is what is said of it before others, if not the whole `text`; `later` says
-    how long it comes after the one before."""
+    it comes. `brief` is what is said of it before others, if not the whole `text`."""
 
     port: int
     data: bytes
-    contents: Contents | None = field(default=None, compare=False)  # the same as `data`
+    told: Told | str = field(default="", compare=False)  # it says what `data` holds
     brief: str = ""
-    later: str = ""
     now: int = 0
     silent: bool = False
     updates: tuple[Update, ...] = ()
@@ -160,12 +159,8 @@ class Sending:
 
     @property
     def text(self) -> str:
-        """What is said of it, empty if nobody knows what it holds."""
-        if self.contents is None:
-            return ""
-        if self.brief:
-            return f"{self.brief}; on port {self.port} comes {self.contents}"
-        return f"{self.later}a packet comes in on port {self.port}: {self.contents}"
+        """The packet in words; empty if nothing is said of it."""
+        return str(self.told)
 
 
 @dataclass(frozen=True)
@@ -454,14 +449,16 @@ def _sending(
     complete = frames.unstacked(_completed(joined, kit, names, anything), layout)
     packet = anything.filled(complete, layout)
     data = frames.build(packet, layout)
-    contents = Contents(packet, frames.Headers(layout, kit.system.notation))
     wait = int(drawing.value(send.wait, names))
     if wait < 0:
         raise ScenarioError(f"send: wait = {wait}: time does not run backwards")
     later = f"{wait:,} microseconds later " if wait else ""
+    opening = f"{later}a packet comes in on port {port}: "
     brief = later + drawing.filled(send.say, names) if send.say else ""
-    now = last + wait * MICROSECOND
-    return Sending(port, data, contents, brief, later, now, send.silent)
+    if brief:
+        opening = f"{brief}; on port {port} comes "
+    told = Told(opening, packet, frames.Headers(layout, kit.system.notation))
+    return Sending(port, data, told, brief, last + wait * MICROSECOND, send.silent)
 
 
 def _joined(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
