@@ -100,11 +100,12 @@ def test_a_save_in_the_editor_is_a_new_picture(book: Book) -> None:
     page.locator(".jp-FileEditor .cm-content").click()
     page.keyboard.press("Control+Home")
     page.keyboard.type("wrong ")
-    page.keyboard.press("Control+s")
+    # JupyterLab leaves out a save that is asked for before the last one's checkpoint is written,
+    # which is after the file is no longer marked as changed.
+    with page.expect_response("**/bier.p4/checkpoints*"):
+        page.keyboard.press("Control+s")
     expect(view.locator(".p4l-trouble")).to_contain_text("bier.p4:1:6")
     expect(view.locator(".p4l-network")).to_be_hidden()
-    # JupyterLab leaves out a save that is asked for while it still saves.
-    expect(page.locator(".lm-TabBar-tab.jp-mod-dirty", has_text="bier.p4")).to_have_count(0)
     for _ in "wrong ":
         page.keyboard.press("Backspace")
     page.keyboard.press("Control+s")

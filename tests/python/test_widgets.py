@@ -456,3 +456,17 @@ def test_the_notebook_and_its_extension_are_in_their_places() -> None:
     assert server.token in server.url and len(server.token) >= 20
     assert (CONFIG / "labconfig" / "page_config.json").is_file()
     assert not any(server.token in word for word in server._command()), "others see it in ps"
+
+
+def test_files_are_looked_at_once_for_a_packet_however_many_views_there_are(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it is sent, and for none of the views. In a browser each look takes a tenth of a
+    second, and a notebook that looks for each of its views takes a minute."""
+    views = [lab.topology_view(), lab.bit_view("r1"), lab.packet_view("r1")]
+    looks: list[int] = []
+    age = type(lab.folder).age
+    monkeypatch.setattr(type(lab.folder), "age", lambda folder: looks.append(1) or age(folder))
+    lab.send()
+    assert len(looks) == 1
+    assert [one.old for one in views] == [""] * len(views)

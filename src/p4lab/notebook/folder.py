@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from p4lab import _engine
@@ -37,7 +39,7 @@ class Folder:
     news: tuple[str, ...] = ()
     """What opening the folder has done to files that were there."""
 
-    @property
+    @cached_property
     def is_reference(self) -> bool:
         """Whether this is the solution itself and not a student's work."""
         return self.path.resolve() == home(self.lab).sources.resolve()
@@ -48,12 +50,21 @@ class Folder:
         return self.program.suffix == ".p4"
 
     def age(self) -> Mapping[Path, int]:
-        """When each file was last written, in nanoseconds; 0 for one that is gone."""
-        return {path: path.stat().st_mtime_ns if path.is_file() else 0 for path in self.files}
+        """When each file was last written, in nanoseconds; 0 for one that is gone. It is asked
+        often, and in a browser each question takes a hundredth of a second and more."""
+        return {path: _written(path) for path in self.files}
 
     def compile(self, defines: Sequence[tuple[str, str]]) -> _engine.Compilation:
         """The program as the files are now, with these macros."""
         return _engine.compile(str(self.program), [], list(defines))
+
+
+def _written(path: Path) -> int:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0
+    return found.st_mtime_ns if stat.S_ISREG(found.st_mode) else 0
 
 
 def lab_folder(lab: str, path: str | Path | None = None) -> Folder:

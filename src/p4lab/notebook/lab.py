@@ -69,6 +69,7 @@ class Lab:
         )
         self.sent: Sent | None = None
         self._watchers: list[Callable[[], None]] = []
+        self._look: Mapping[Path, int] | None = None
         self._age = folder.age()
         self._running = self._begin()
 
@@ -202,7 +203,7 @@ class Lab:
         self.sent = replace(sent, age=self._age, whose=self.whose)
         if self.sent.problem:
             self._running = Running(self.plan, self._running.program)
-        self._tell()
+        self._tell(self._age)
         return self.sent
 
     def _cut(self, a: str, b: str, start: float, end: float | None = None) -> Cut:
@@ -223,7 +224,7 @@ class Lab:
     def is_old(self, sent: Sent) -> bool:
         """Whether the files have changed since something was sent: its traces are another
         program's."""
-        return self.cell is None and sent.age != self.folder.age()
+        return self.cell is None and sent.age != (self._look or self.folder.age())
 
     def errors(self) -> str:
         """What the compiler says of the files as they are now; empty if they compile."""
@@ -289,9 +290,14 @@ class Lab:
         """Calls `watcher` whenever something was sent, a row written or a link switched."""
         self._watchers.append(watcher)
 
-    def _tell(self) -> None:
-        for watcher in self._watchers:
-            watcher()
+    def _tell(self, look: Mapping[Path, int] | None = None) -> None:
+        """Tells the views. One `look` at the files is enough for all of them."""
+        self._look = look or self.folder.age()
+        try:
+            for watcher in self._watchers:
+                watcher()
+        finally:
+            self._look = None
 
     def topology_view(self, sent: Sent | None = None, **options: Any) -> TopologyView:
         """The network, with the packets of `sent` (else the last) on their way."""
