@@ -198,6 +198,16 @@ def test_a_topology_with_an_unknown_node_names_file_and_line(tmp_path: Path) -> 
     assert done.returncode == 2 and "t.toml:" in done.stderr and "r9" in done.stderr
 
 
+def test_a_misspelt_number_of_a_router_is_told(tmp_path: Path) -> None:
+    """A number that no system knew would be left out of the run without a word."""
+    file = tmp_path / "own.toml"
+    own = (ROOT / "topologies" / "tree10.toml").read_text("utf-8")
+    file.write_text(own.replace("{ number = 3 }", "{ number = 3, bfrid = 30 }"), "utf-8")
+    done = p4lab("run", "01-bier", "--topology", file)
+    assert done.returncode == 2
+    assert "router r3 has bfrid, which no system knows; choose from bfr_id" in done.stderr
+
+
 def test_a_trace_reaches_every_receiver_through_tables_and_copies() -> None:
     done = p4lab("trace", "01-bier", "--topology", "paper", "--json")
     assert done.returncode == 0, done.stderr
