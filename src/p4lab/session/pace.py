@@ -1,15 +1,15 @@
-"""How fast streams are on a real bmv2, so that the program is judged and not the machine.
+"""How fast streams are where time is real, so that the program is judged and not the machine.
 
-simple_switch keeps up with some thousand packets a second, fewer on a machine with other work, and
-what comes faster it loses. A run begins at a rate that it should carry. One that loses packets is
-repeated more slowly before anything is blamed: what the machine loses comes through then, what the
-program loses does not.
+A machine keeps up with so many packets a second, fewer when it has other work, and what comes
+faster it loses. simple_switch keeps up with some thousand, so a run on it begins at a rate that it
+should carry. A run that loses packets is repeated more slowly before anything is blamed: what the
+machine loses comes through then, what the program loses does not.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from p4lab.model.run import Observed, Plan
@@ -27,13 +27,17 @@ REPEATED = 2
 """How often it is"""
 
 
-def plans(plan: Plan) -> Iterator[tuple[Plan, tuple[str, ...]]]:
-    """The plan at one rate after the other, each slower, and what a reader of its report must know.
-    Whoever takes them stops at the first run that is right. Raises as `reference_run` does."""
+def for_bmv2(plan: Plan) -> Plan:
+    """The plan at a rate that simple_switch should carry. Raises as `reference_run` does."""
     seen = reference_run(plan)
     rounds = max(seen.sent.values(), default=1) or 1
     interval = round(sum(seen.copies.values()) / rounds * 1e9 / (COPIES * (os.cpu_count() or 1)))
-    plan = _at_least(plan, interval)
+    return _at_least(plan, interval)
+
+
+def plans(plan: Plan) -> Iterator[tuple[Plan, tuple[str, ...]]]:
+    """The plan at one rate after the other, each slower, and what a reader of its report must know.
+    Whoever takes them stops at the first run that is right or has no gaps."""
     yield plan, ()
     before = f"one packet every {_told(plan)}"
     for _ in range(REPEATED):
@@ -42,15 +46,27 @@ def plans(plan: Plan) -> Iterator[tuple[Plan, tuple[str, ...]]]:
         yield (
             plan,
             (
-                f"with {before} of each stream packets were lost, so the run was repeated with one "
-                f"every {_told(plan)}.",
+                f"with {before} of each stream, packets were lost; so the run was repeated with "
+                f"one every {_told(plan)}.",
             ),
         )
 
 
+def problem(plan: Plan, once: Callable[[Plan], tuple[str, Observed]]) -> str:
+    """What goes wrong with a plan, also when it is repeated more slowly; empty if nothing. `once`
+    carries it out and says what goes wrong, and what was observed."""
+    wrong = ""
+    for paced, _ in plans(plan):
+        wrong, observed = once(paced)
+        if not wrong or not is_lossy(paced, observed):
+            break
+    return wrong
+
+
 def is_lossy(plan: Plan, observed: Observed) -> bool:
-    """Whether a receiver got a stream with gaps. Who got nothing of it lacks it at any rate."""
-    return any(
+    """Whether a receiver got a stream with gaps. Who got nothing of it lacks it at any rate, and
+    links that are to lose packets do so, too."""
+    return not any(link.loss for link in plan.topology.links) and any(
         0 < observed.received[host.name, stream.flow].unique < observed.sent.get(stream.flow, 0)
         for stream in plan.streams
         for host in stream.receivers

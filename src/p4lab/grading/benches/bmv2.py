@@ -16,7 +16,7 @@ from p4lab.grading.scenario import Case
 from p4lab.grading.work import Content, Work
 from p4lab.model.control import PacketIn
 from p4lab.model.entries import Entity, MulticastGroup, RegisterCell, TableEntry
-from p4lab.model.run import Plan
+from p4lab.model.run import Observed, Plan
 from p4lab.network import NetworkError, namespace
 from p4lab.network.cpu import CpuPort
 from p4lab.session import pace
@@ -112,16 +112,15 @@ class Bmv2Bench:
     def network(self, work: Work, case: Case, plan: Plan) -> str:
         """What goes wrong with a plan on a network of bmv2 under Mininet, also when it is repeated
         more slowly; empty if nothing."""
-        wrong = ""
+
+        def once(paced: Plan) -> tuple[str, Observed]:
+            with bmv2_network(paced, self.compiled(work, case.defines)) as net:
+                return trial(Session(paced, net), self.name), net.observed()
+
         try:
-            for paced, _ in pace.plans(plan):
-                with bmv2_network(paced, self.compiled(work, case.defines)) as net:
-                    wrong = trial(Session(paced, net), self.name)
-                    if not wrong or not pace.is_lossy(paced, net.observed()):
-                        break
+            return pace.problem(pace.for_bmv2(plan), once)
         except (NetworkError, ValueError) as error:
             return str(error)
-        return wrong
 
     def compiled(self, work: Work, defines: tuple[tuple[str, str], ...]) -> bmv2.Compiled:
         """A submission as p4c compiles it. Raises TargetError."""

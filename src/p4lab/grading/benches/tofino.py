@@ -35,9 +35,10 @@ from p4lab.model.entries import (
     key,
 )
 from p4lab.model.layout import TNA_CPU_PORT
-from p4lab.model.run import Plan
+from p4lab.model.run import Observed, Plan
 from p4lab.network import NetworkError, namespace
 from p4lab.network.cpu import CpuPort
+from p4lab.session import pace
 from p4lab.session.opening import hardware_session, model_network
 from p4lab.session.run import trial
 from p4lab.targets import TargetError
@@ -215,13 +216,18 @@ def _end(process: BaseProcess) -> None:
 
 
 def _network(program: str, files: dict[str, str], plan: Plan) -> str:
-    """What goes wrong with a plan, in a process that has done nothing else."""
-    try:
+    """What goes wrong with a plan, also when it is repeated more slowly, in a process that has done
+    nothing else."""
+
+    def once(paced: Plan) -> tuple[str, Observed]:
         with Work(program, files).unpacked() as path:
-            hardware = prepare(replace(plan, program=path), TofinoBench.name, None)
+            hardware = prepare(replace(paced, program=path), TofinoBench.name, None)
             network = model_network(hardware)  # compiles the files
         with network as net:
-            return trial(hardware_session(hardware, net), TofinoBench.name)
+            return trial(hardware_session(hardware, net), TofinoBench.name), net.observed()
+
+    try:
+        return pace.problem(plan, once)
     except (NetworkError, ValueError) as error:
         return str(error)
 
