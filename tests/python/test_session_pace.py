@@ -31,6 +31,19 @@ def test_a_run_is_repeated_more_slowly_and_says_so(plan: Plan) -> None:
             assert f"every {paced[0][0].streams[0].interval_ns / 1e6:.3g} ms" in note
 
 
+def test_a_repeated_run_takes_no_hours(plan: Plan) -> None:
+    """Each stream ends in a minute, and the note says that it has fewer packets."""
+    many = replace(plan, streams=tuple(replace(one, packets=10**6) for one in plan.streams))
+    first, *slower = pace.plans(many)
+    assert first == (many, ())
+    for paced, (note,) in slower:
+        for stream in paced.streams:
+            assert stream.packets * stream.interval_ns <= pace.LONGEST * 10**9
+            assert stream.packets > 1000
+        assert "with fewer of them" in note
+    assert not any("fewer" in note for _, notes in pace.plans(plan) for note in notes)
+
+
 def test_the_first_rate_is_one_that_bmv2_carries(plan: Plan, monkeypatch) -> None:
     """A slow stream stays as it is; a fast one waits for the copies of each packet."""
     monkeypatch.setattr("os.cpu_count", lambda: 2)

@@ -44,6 +44,8 @@ def run(
         check_bmv2(plan, network)
         plan = pace.for_bmv2(plan)
     for paced, notes in pace.plans(plan):
+        if notes:
+            say("packets were lost: again, more slowly")
         with open_session(
             paced, network, target=target, engine=engine, pcap=pcap, rack=rack, say=say
         ) as session:
@@ -52,7 +54,6 @@ def run(
             timeless = session.net.name == "virtual"
             if report.ok or timeless or not pace.is_lossy(paced, session.net.observed()):
                 break
-        say("packets were lost: again, more slowly")
     return report
 
 
