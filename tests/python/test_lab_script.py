@@ -162,6 +162,17 @@ def test_the_rest_of_the_engine_comes_for_those_who_need_it(
     assert machine.work() == ["engine"]
 
 
+def test_who_begins_with_the_rack_has_the_engine_of_its_fabric(machine: Machine) -> None:
+    """Lab 07's simulator is not in the part that other labs begin with."""
+    for lab, system in (("07-fabric", "fabric"), ("01-bier", "bier")):
+        (machine.root / "labs" / lab).mkdir(parents=True)
+        (machine.root / "labs" / lab / "lab.toml").write_text(f'system = "{system}"\n')
+    machine.run("run", "01-bier")
+    assert "first part" in machine.work()
+    machine.run("run", "07-fabric")
+    assert machine.work() == ["engine"]
+
+
 def test_the_rest_of_the_engine_comes_while_a_notebook_is_open(machine: Machine) -> None:
     """The next kernel runs native code, and nobody has waited for it."""
     machine.run("run", "01-bier")

@@ -11,12 +11,14 @@ mod compile;
 mod conformance;
 mod engine;
 mod explain;
+#[cfg(feature = "fabric")]
 mod fabric;
 mod files;
 mod fit;
 #[cfg(all(target_os = "linux", feature = "whole"))]
 mod io;
 mod lsp;
+#[cfg(feature = "whole")]
 mod mutate;
 mod net;
 mod net_tcp;
@@ -25,9 +27,11 @@ mod net_values;
 #[cfg(all(target_os = "linux", feature = "whole"))]
 mod p4runtime;
 mod program;
+#[cfg(feature = "whole")]
 mod prove;
 #[cfg(all(target_os = "linux", feature = "whole"))]
 mod runtime;
+mod same;
 mod stf;
 mod switch;
 mod tna;
@@ -54,6 +58,7 @@ mod _engine {
     use super::engine::missing;
     #[pymodule_export]
     use super::explain::{explain, explanations, nearest_codes};
+    #[cfg(feature = "fabric")]
     #[pymodule_export]
     use super::fabric::{fabric_parameters, Fabric};
     #[pymodule_export]
@@ -63,6 +68,7 @@ mod _engine {
     use super::io::{bench_forwarder, Forwarder, Inbox};
     #[pymodule_export]
     use super::lsp::{format_text, serve_lsp};
+    #[cfg(feature = "whole")]
     #[pymodule_export]
     use super::mutate::mutations;
     #[pymodule_export]
@@ -72,6 +78,7 @@ mod _engine {
     use super::p4runtime::P4RuntimeServer;
     #[pymodule_export]
     use super::program::Program;
+    #[cfg(feature = "whole")]
     #[pymodule_export]
     use super::prove::{cover, follow, prove, sample};
     #[cfg(all(target_os = "linux", feature = "whole"))]

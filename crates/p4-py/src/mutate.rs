@@ -1,8 +1,7 @@
-//! Wrong programs out of a right one (`p4-mutate`), and whether two programs are the same one.
+//! Wrong programs out of a right one (`p4-mutate`).
 
-use p4_ir::ir;
 use p4_mutate::Mutation;
-use p4_syntax::{MemoryFiles, Options, Span};
+use p4_syntax::{MemoryFiles, Options};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -57,54 +56,4 @@ fn mutation_dict<'py>(
     dict.set_item("operator", mutation.operator.name())?;
     dict.set_item("title", &mutation.title)?;
     Ok(dict)
-}
-
-/// Whether the code is the same wherever in the text it comes from.
-pub fn is_same_code(one: &ir::Program, other: &ir::Program) -> bool {
-    // What the code is made of has no `Eq` that leaves places in the text aside.
-    format!("{:?}", placeless(one)) == format!("{:?}", placeless(other))
-}
-
-/// The program without where its parts stand in the text.
-fn placeless(program: &ir::Program) -> ir::Program {
-    let mut program = program.clone();
-    program.spans.clear();
-    program
-        .vars
-        .iter_mut()
-        .for_each(|var| var.span = Span::NONE);
-    program
-        .blocks
-        .iter_mut()
-        .for_each(|block| block.span = Span::NONE);
-    program
-        .states
-        .iter_mut()
-        .for_each(|state| state.span = Span::NONE);
-    program
-        .actions
-        .iter_mut()
-        .for_each(|action| action.span = Span::NONE);
-    program
-        .calls
-        .iter_mut()
-        .for_each(|call| call.span = Span::NONE);
-    for instance in &mut program.instances {
-        instance.span = Span::NONE;
-        let methods = instance.methods.iter_mut();
-        methods.for_each(|method| method.span = Span::NONE);
-    }
-    for set in &mut program.value_sets {
-        set.span = Span::NONE;
-        set.fields.iter_mut().for_each(|key| key.span = Span::NONE);
-    }
-    for table in &mut program.tables {
-        table.span = Span::NONE;
-        table.keys.iter_mut().for_each(|key| key.span = Span::NONE);
-        table
-            .entries
-            .iter_mut()
-            .for_each(|entry| entry.span = Span::NONE);
-    }
-    program
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::compile::{place_dict, written};
 use crate::engine::Code;
-use crate::mutate::is_same_code;
+use crate::same::is_same_code;
 
 /// A program ready to run, shared by all switches that run it.
 #[pyclass(frozen, module = "p4lab._engine")]

@@ -324,6 +324,7 @@ pub fn target_object<'py>(py: Python<'py>, target: &Target) -> PyResult<Option<B
 }
 
 /// An object that inserts an entity.
+#[cfg(feature = "whole")]
 pub fn insert_object<'py>(
     py: Python<'py>,
     entity: Bound<'py, PyAny>,

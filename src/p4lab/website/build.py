@@ -92,7 +92,7 @@ def _python_engine(tools: toolchain.Toolchain) -> Path:
     is written in C: Pyodide itself has all that a module of Rust asks for."""
     tools.cargo(
         *("rustc", "--locked", "-p", "p4-py", "--lib", "--crate-type", "staticlib"),
-        *("--no-default-features", "--release"),
+        *("--no-default-features", "--features", "fabric", "--release"),
         *("--target", toolchain.PYTHON, "--target-dir", str(TARGET)),
         flags="-C relocation-model=pic -C panic=abort",
     )
