@@ -8,6 +8,10 @@ from pathlib import Path
 from p4lab import _engine
 
 
+NO_MAIN = "It has no package instance called main, so there is nothing that could run."
+"""Of a program without an error that is no program"""
+
+
 class ProgramError(Exception):
     """A program that does not compile. The message is what the compiler said, with the places."""
 

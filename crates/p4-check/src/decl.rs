@@ -1,6 +1,7 @@
 //! Declarations at the top level and the types they introduce.
 
 use crate::types::{Kind, Type};
+use crate::value::{fits, Value};
 use crate::wellformed::{what_holds, Owner};
 use crate::{CallKind, Checker, Def};
 use p4_syntax::ast::*;
@@ -329,6 +330,9 @@ impl<'a> Checker<'a> {
             match (&base, &member.value) {
                 (Some((_, base)), Some(value)) => {
                     self.expr(value);
+                    if self.outside(value, base) {
+                        continue;
+                    }
                     self.coerce(value, base);
                     if self.const_value(value).is_none() {
                         self.require_constant(value, "the value of an enum member");
@@ -339,6 +343,26 @@ impl<'a> Checker<'a> {
                 (None, None) => {}
             }
         }
+    }
+
+    /// Whether the value of an enum's member is known and has no place in the type behind it, which
+    /// is reported.
+    fn outside(&mut self, value: &'a Expr, base: &Type) -> bool {
+        let (width, signed) = match self.out.underlying(base) {
+            Type::Bit(width) => (width, false),
+            Type::Signed(width) => (width, true),
+            _ => return false,
+        };
+        let Some(Value::Int(number)) = self.const_value(value) else {
+            return false;
+        };
+        let outside = !fits(&number, width, signed);
+        if outside {
+            let message = format!("the value of this member does not fit in {base}: {number}");
+            let error = Diagnostic::error("E0314", value.span, message);
+            self.report(error.hint("write a wider type, or a value that fits"));
+        }
+        outside
     }
 
     fn fields_decl(

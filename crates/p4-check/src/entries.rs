@@ -75,8 +75,11 @@ impl<'a> Checker<'a> {
 
     fn match_suits(&mut self, item: &'a Expr, found: &Match, kind: &str) {
         let message = match (kind, found) {
-            ("optional", Match::Masked(..)) => {
+            ("exact" | "optional", Match::Masked(..)) => {
                 format!("a key matched as `{kind}` takes a single value, not a mask")
+            }
+            ("exact", Match::Any) => {
+                "a key matched as `exact` takes a single value, not `_`".to_string()
             }
             ("exact" | "optional" | "lpm" | "ternary", Match::Range(..)) => {
                 format!("a key matched as `{kind}` cannot take a range")

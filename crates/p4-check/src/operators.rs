@@ -298,7 +298,15 @@ impl<'a> Checker<'a> {
         }
         if ty == tn {
             if ty == Type::Int && self.const_value(cond).is_none() {
-                return Type::Int;
+                self.report(
+                    Diagnostic::error(
+                        "E0302",
+                        yes.span.to(no.span),
+                        "one of these numbers needs a width: which of them it is, is decided for each packet",
+                    )
+                    .hint("write the width in front of one of them, as in `8w1`"),
+                );
+                return Type::Unknown;
             }
             return ty;
         }

@@ -550,6 +550,8 @@ pub struct ActionCall {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstEntry {
     pub span: Span,
+    /// Marked `const` itself, in a list that is not
+    pub is_const: bool,
     /// One per key
     pub matches: Vec<ConstMatch>,
     pub call: ActionCall,

@@ -238,7 +238,7 @@ fn kind(error: &UpdateError) -> &'static str {
         UpdateError::Duplicate { .. } => "duplicate",
         UpdateError::NotFound { .. } => "not found",
         UpdateError::Full { .. } => "full",
-        UpdateError::ConstTable { .. } => "const table",
+        UpdateError::ConstTable { .. } | UpdateError::ConstEntry { .. } => "const table",
         UpdateError::ConstDefault { .. } => "const default",
         UpdateError::IndexOutOfRange { .. } => "index",
         UpdateError::NoMember { .. } => "no member",

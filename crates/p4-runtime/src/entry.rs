@@ -341,7 +341,7 @@ pub fn entry_message(
             .map(|_| count(view.packets, view.bytes)),
         meter_config: asked.meter_config.and(view.meter).map(rates_message),
         time_since_last_hit: asked.time_since_last_hit.map(|_| elapsed()),
-        is_const: table.is_const,
+        is_const: table.is_const || view.is_const,
         ..key_message(table, key)
     }
 }

@@ -67,9 +67,11 @@ impl From<UpdateError> for Refusal {
             Duplicate { .. } => Code::AlreadyExists,
             NotFound { .. } | NoMember { .. } | NoMemberGroup { .. } => Code::NotFound,
             Full { .. } | SetTooLarge { .. } => Code::ResourceExhausted,
-            ConstTable { .. } | ConstDefault { .. } | DefaultOnly { .. } | TableOnly { .. } => {
-                Code::PermissionDenied
-            }
+            ConstTable { .. }
+            | ConstEntry { .. }
+            | ConstDefault { .. }
+            | DefaultOnly { .. }
+            | TableOnly { .. } => Code::PermissionDenied,
             IndexOutOfRange { .. } => Code::OutOfRange,
             InUse { .. } | EmptyMemberGroup { .. } | NotEmpty { .. } => Code::FailedPrecondition,
             _ => Code::InvalidArgument,

@@ -3,7 +3,7 @@
 use crate::cells::{Array, Count, Meter, MeterConfig};
 use crate::error::UpdateError;
 use crate::idle::Idle;
-use crate::matcher::Place;
+use crate::matcher::{Pattern, Place};
 use crate::profile::Member;
 use crate::replication::SESSIONS;
 use crate::resolve::{action, checked, set_pattern, Use};
@@ -176,6 +176,25 @@ impl State {
         Ok(())
     }
 
+    /// The place of an entry that may be changed and taken away.
+    fn changeable_entry(
+        &self,
+        table: usize,
+        pattern: &Pattern,
+        priority: u32,
+    ) -> Result<Place, UpdateError> {
+        self.changeable(table)?;
+        let table = &self.tables[table];
+        let place = table.locate(pattern, priority)?;
+        let written = table.entry(place).and_then(|entry| entry.written);
+        if written.is_some_and(|written| written.is_const) {
+            return Err(UpdateError::ConstEntry {
+                table: table.name.to_string(),
+            });
+        }
+        Ok(place)
+    }
+
     fn insert(&mut self, entry: &Entry) -> Applied {
         let (table, pattern, priority) = self.entry_key(&entry.key)?;
         self.changeable(table)?;
@@ -186,8 +205,7 @@ impl State {
 
     fn modify(&mut self, entry: &Entry) -> Applied {
         let (table, pattern, priority) = self.entry_key(&entry.key)?;
-        self.changeable(table)?;
-        let place = self.tables[table].locate(&pattern, priority)?;
+        let place = self.changeable_entry(table, &pattern, priority)?;
         let leads = self.leads(table, &entry.target)?;
         let set = move |state: &mut State, leads: Leads| state.tables[table].redirect(place, leads);
         let old = set(self, leads);
@@ -198,8 +216,7 @@ impl State {
 
     fn delete(&mut self, key: &EntryKey) -> Applied {
         let (table, pattern, priority) = self.entry_key(key)?;
-        self.changeable(table)?;
-        let place = self.tables[table].locate(&pattern, priority)?;
+        let place = self.changeable_entry(table, &pattern, priority)?;
         let old = self.tables[table].take(place);
         Ok(Inverse::by(move |state| {
             if let Some(old) = old {

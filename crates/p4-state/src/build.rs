@@ -5,7 +5,7 @@ use crate::matcher::{Pattern, Range};
 use crate::profile::Profile;
 use crate::recent::Recent;
 use crate::state::{BuildError, Cells, Resource, State};
-use crate::table::{Direct, KeyInfo, Kind, Leads, Table};
+use crate::table::{Direct, KeyInfo, Kind, Leads, Table, Written};
 use crate::value::ones;
 use p4_ir::ir::{self, ConstArg, ConstEntry, ConstMatch, Program};
 use p4_syntax::span::Span;
@@ -163,8 +163,12 @@ fn add_entry(table: &mut Table, entry: &ConstEntry, priority: u32) -> Result<(),
         // The first of several equal entries wins, and the others are never reached.
         return Ok(());
     }
+    let written = Written {
+        span: entry.span,
+        is_const: entry.is_const,
+    };
     table
-        .insert(pattern, priority, leads, Some(entry.span))
+        .insert(pattern, priority, leads, Some(written))
         .map_err(|error| wrong(error.to_string(), entry.span))?;
     Ok(())
 }

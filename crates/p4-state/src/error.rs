@@ -77,6 +77,9 @@ pub enum UpdateError {
     ConstTable {
         table: String,
     },
+    ConstEntry {
+        table: String,
+    },
     ConstDefault {
         table: String,
     },
@@ -233,6 +236,12 @@ impl fmt::Display for UpdateError {
                 write!(
                     f,
                     "the entries of {table} are const: only the program sets them"
+                )
+            }
+            ConstEntry { table } => {
+                write!(
+                    f,
+                    "this entry of {table} is const: only the program sets it"
                 )
             }
             ConstDefault { table } => {

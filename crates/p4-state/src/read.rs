@@ -32,6 +32,8 @@ pub struct EntryView {
     pub idle_since: Option<u64>,
     /// Where the program says so, for entries written in it
     pub span: Option<Span>,
+    /// Whether it is marked `const` there
+    pub is_const: bool,
 }
 
 impl State {
@@ -321,7 +323,8 @@ fn view(table: &Table, entry: &Stored) -> EntryView {
         meter: measured.meter.config(),
         idle_timeout: measured.idle.ttl(),
         idle_since: measured.idle.since(),
-        span: entry.span,
+        span: entry.written.map(|written| written.span),
+        is_const: entry.written.is_some_and(|written| written.is_const),
     }
 }
 

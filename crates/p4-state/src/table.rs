@@ -174,8 +174,15 @@ pub(crate) struct Stored {
     pub leads: Leads,
     /// `None` until something of it changes: in a large network millions of entries never have any.
     measured: Option<Box<Measured>>,
-    /// Where the program says so, for entries written in it
-    pub span: Option<Span>,
+    pub written: Option<Written>,
+}
+
+/// Of an entry that is written in the program
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    pub span: Span,
+    /// Nobody may change it or take it away (P4_16 1.2.5, 14.2.1.4).
+    pub is_const: bool,
 }
 
 /// What is counted, metered and noted with an entry.
@@ -330,14 +337,14 @@ impl Table {
         pattern: Pattern,
         priority: u32,
         leads: Leads,
-        span: Option<Span>,
+        written: Option<Written>,
     ) -> Result<Place, UpdateError> {
         if self.matcher.get(&pattern, priority).is_some() {
             return Err(UpdateError::Duplicate {
                 table: self.name.to_string(),
             });
         }
-        if span.is_none() && self.live >= self.size {
+        if written.is_none() && self.live >= self.size {
             return Err(UpdateError::Full {
                 table: self.name.to_string(),
                 size: self.size,
@@ -350,7 +357,7 @@ impl Table {
             priority,
             leads,
             measured: None,
-            span,
+            written,
         }))
     }
 
@@ -367,7 +374,10 @@ impl Table {
 
     /// Whether the program itself has put entries in.
     pub fn has_program_entries(&self) -> bool {
-        self.slab.iter().flatten().any(|entry| entry.span.is_some())
+        self.slab
+            .iter()
+            .flatten()
+            .any(|entry| entry.written.is_some())
     }
 
     /// Puts an entry (back) in. Its number also orders entries of equal priority: older first.
@@ -459,7 +469,7 @@ impl Table {
 
     /// Places of the entries that the control plane put in.
     pub fn added(&self) -> Vec<Place> {
-        let is_added = |entry: &Stored| entry.span.is_none();
+        let is_added = |entry: &Stored| entry.written.is_none();
         let places = self.slab.iter().enumerate();
         let added = places.filter(|(_, entry)| entry.as_ref().is_some_and(is_added));
         added.map(|(place, _)| place as Place).collect()

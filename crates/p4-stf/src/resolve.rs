@@ -149,16 +149,13 @@ fn asked(key: &KeySchema, used: &KeyUse, mode: Mode) -> Result<Match, String> {
                 mask,
             })
         }
-        (MatchKind::Ternary, MatchText::Prefix { value, length }) => {
-            let mask = prefix_mask(*length, key.width);
-            Ok(Match::Ternary {
-                value: plain(value, what)? & &mask,
-                mask,
-            })
-        }
+        (MatchKind::Ternary, MatchText::Prefix { value, length }) => Ok(Match::Ternary {
+            value: prefix(&plain(value, what)?, *length, key.width),
+            mask: ones(key.width) ^ ones(key.width.saturating_sub(*length)),
+        }),
         (MatchKind::Ternary, MatchText::Number(number)) => ternary(number, key.width, what, mode),
         (MatchKind::Lpm, MatchText::Prefix { value, length }) => Ok(Match::Lpm {
-            value: plain(value, what)? & prefix_mask(*length, key.width),
+            value: prefix(&plain(value, what)?, *length, key.width),
             length: *length,
         }),
         (MatchKind::Lpm, MatchText::Number(number)) => lpm(number, key.width, what),
@@ -231,8 +228,10 @@ fn plain(number: &Number, what: &str) -> Result<BigUint, String> {
     Ok(number.value.clone())
 }
 
-fn prefix_mask(length: u32, width: u32) -> BigUint {
-    ones(width) ^ ones(width.saturating_sub(length))
+/// The first bits of a value, the others being zero; bits that are too many stay, to be refused.
+fn prefix(value: &BigUint, length: u32, width: u32) -> BigUint {
+    let others = width.saturating_sub(length);
+    (value >> others) << others
 }
 
 fn ones(width: u32) -> BigUint {

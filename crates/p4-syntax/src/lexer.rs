@@ -21,6 +21,8 @@ pub(crate) struct Lexer {
     line_begin: usize,
     /// In a directive, where a string ends with its line at the latest.
     in_directive: bool,
+    /// Whether what is read is left out, up to an `#endif`: its quotes need not come in pairs.
+    pub(crate) left_out: bool,
 }
 
 /// By first character, and of those that share it the longest first, so that the first match is the
@@ -106,6 +108,7 @@ impl Lexer {
             line_start: true,
             line_begin: at,
             in_directive: false,
+            left_out: false,
         }
     }
 
@@ -287,7 +290,7 @@ impl Lexer {
     /// program is not taken for a string. A quote with nothing behind it on its line was not forgotten
     /// elsewhere: `@entry_restriction("` is how constraints of several lines begin.
     fn goes_on(&self, start: usize) -> bool {
-        if self.in_directive {
+        if self.in_directive || self.left_out {
             return false;
         }
         let rest = &self.text[start + 1..];

@@ -22,6 +22,7 @@ from p4lab.cli.options import (
     split_defines,
     write_text,
 )
+from p4lab.engine import NO_MAIN
 
 P4Info = Annotated[
     Path | None,
@@ -96,6 +97,8 @@ def compile_program(
     else:
         typer.echo(text + pointer(diagnostics), err=True, nl=False)
         typer.echo(_verdict(str(program), diagnostics))
+        if result.ok and result.program is None:
+            typer.echo(NO_MAIN)
     if not ok:
         raise typer.Exit(VERDICT_NO)
 

@@ -24,6 +24,7 @@ from p4lab.cli.options import (
     split_defines,
     tell_undefined,
 )
+from p4lab.engine import NO_MAIN
 from p4lab.scripts import defines_of
 
 Tests = Annotated[list[Path], typer.Argument(metavar="TEST.stf...", help="The scripts to run.")]
@@ -108,5 +109,7 @@ def compile_or_fail(
     if result.program is None:
         text = result.render(color=sys.stderr.isatty())
         typer.echo(text + pointer(result.diagnostics), err=True, nl=False)
+        if result.ok:
+            fail(f"{program}: {NO_MAIN}")
         fail(f"{program} does not compile, so there is nothing to run.")
     return result.program

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from p4lab import _engine
+from p4lab.engine import NO_MAIN
 from p4lab.hosts.interfaces import is_running
 from p4lab.p4runtime.carried import compile_carried, source_in
 from p4lab.p4runtime.command_line import TNA, Options
@@ -44,7 +45,7 @@ def load(program: Path, *, bmv2_compat: bool = False) -> _engine.Program:
         file = source_of(program)
         name, result = str(file), _engine.compile(str(file), bmv2_compat=bmv2_compat)
     if result.program is None:
-        raise SwitchError(f"{name} does not run:\n{result.render()}")
+        raise SwitchError(f"{name} does not run:\n{result.render() or NO_MAIN}")
     return result.program
 
 

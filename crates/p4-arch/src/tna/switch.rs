@@ -216,11 +216,15 @@ impl Switch {
         let state = &self.core.externs.state;
         let size = state.register_size(register)?;
         let cells = size / PIPES as u64;
-        let cell = match index < cells && usize::from(pipe) < PIPES {
-            true => u64::from(pipe) * cells + index,
-            false => size.max(index),
+        let size = match usize::from(pipe) < PIPES {
+            true => cells,
+            false => 0,
         };
-        state.read_register(register, cell)
+        if index >= size {
+            let name = format!("{register} in pipe {pipe}");
+            return Err(UpdateError::IndexOutOfRange { name, index, size });
+        }
+        state.read_register(register, u64::from(pipe) * cells + index)
     }
 
     /// What the cells of a register begin with.

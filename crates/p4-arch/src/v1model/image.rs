@@ -4,7 +4,7 @@ use super::calls::{self, Call};
 use super::fields::Standard;
 use super::placement;
 use super::queue::save;
-use super::stages::{block, Stages};
+use super::stages::Stages;
 use crate::arguments::selector_keys;
 use crate::error::ArchError;
 use crate::frame::Region;
@@ -131,8 +131,8 @@ impl Image {
                     .find(is_direct_meter)
             })
             .collect();
+        placement::check(&program)?;
         let entry = |block: u32| program.blocks[block as usize].entry;
-        placement::check(&program, entry(block::INGRESS), entry(block::EGRESS))?;
         let customs = customs(&program);
         let calls = calls::compile(&program, &customs, natives)?;
         let standard = Standard::new(&program);

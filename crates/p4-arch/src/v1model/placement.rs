@@ -1,13 +1,23 @@
 //! Calls that belong into one block only: a clone from ingress is made at the end of ingress.
 
 use super::calls;
+use super::stages::block::{COMPUTE, DEPARSER, EGRESS, INGRESS, PARSER, VERIFY};
 use crate::error::ArchError;
 use p4_ir::ir::{CallId, Op, Pc, Program};
 
+const BLOCKS: [(u32, &str); 6] = [
+    (PARSER, "the parser"),
+    (VERIFY, "the verification of checksums"),
+    (INGRESS, "ingress"),
+    (EGRESS, "egress"),
+    (COMPUTE, "the update of checksums"),
+    (DEPARSER, "the deparser"),
+];
+
 /// Refuses the first call that stands in the wrong block, as p4c does.
-pub(crate) fn check(program: &Program, ingress: Pc, egress: Pc) -> Result<(), ArchError> {
-    for (entry, block) in [(ingress, "ingress"), (egress, "egress")] {
-        for id in reached(program, entry) {
+pub(super) fn check(program: &Program) -> Result<(), ArchError> {
+    for (id, block) in BLOCKS {
+        for id in reached(program, program.blocks[id as usize].entry) {
             let call = &program.calls[id as usize];
             let (belongs, what) = match &*call.name {
                 "clone" | "clone_preserving_field_list" => match calls::clone_type(program, call) {

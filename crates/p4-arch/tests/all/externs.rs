@@ -709,6 +709,11 @@ fn calls_in_the_wrong_place() {
         let message = refused(ingress, egress);
         assert!(message.contains(part), "{ingress}{egress}: {message:?}");
     }
+    let start = "p.extract(hdr.h);";
+    let cloning = format!("{start} clone(CloneType.I2E, 1);");
+    let text = source("", "", "", "").replacen(start, &cloning, 1);
+    let message = compile(&text, &V1Model).0.err().unwrap_or_default();
+    assert!(message.contains("no effect in the parser"), "{message:?}");
     let right = refused(
         "clone(CloneType.I2E, 1);",
         "clone_preserving_field_list(CloneType.E2E, 1, 1);",

@@ -102,6 +102,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         table.entries.push(ConstEntry {
             span: entry.span,
+            is_const: entry.is_const,
             matches,
             call,
             priority,

@@ -380,6 +380,7 @@ fn mistakes_are_named() {
 fn entries_of_the_program_keep_their_order() {
     let entry = |mask: u64, number: u64, priority| ConstEntry {
         span: Span { lo: 1, hi: 2 },
+        is_const: false,
         matches: vec![ConstMatch::Masked {
             value: vec![1 & mask],
             mask: vec![mask],
@@ -408,6 +409,35 @@ fn entries_of_the_program_keep_their_order() {
         .expect_err("const entries");
     assert!(error.to_string().contains("const"), "{error}");
     assert_eq!(find(program(&[("ternary", 8)], plain), 1), Some(10));
+
+    let mut one = entry(1, 10, Some(2));
+    one.is_const = true;
+    let mut marked = state(program(&[("ternary", 8)], vec![one, entry(3, 20, Some(1))]));
+    let views = marked.entries("t").expect("entries");
+    assert_eq!(
+        views.iter().map(|view| view.is_const).collect::<Vec<_>>(),
+        [true, false]
+    );
+    for (view, refused) in views.into_iter().zip([true, false]) {
+        let key = EntryKey {
+            table: "t".into(),
+            matches: view.matches,
+            priority: view.priority,
+        };
+        let entry = Entry {
+            key: key.clone(),
+            target: view.target,
+        };
+        for update in [Update::Modify(entry), Update::Delete(key)] {
+            let done = marked.write(&[update]);
+            assert_eq!(
+                done.err().map(|error| error.to_string()),
+                refused.then(
+                    || "update 1: this entry of C.t is const: only the program sets it".into()
+                )
+            );
+        }
+    }
 
     let given = vec![
         entry(1, 10, Some(5)),

@@ -260,6 +260,9 @@ fn wildcards_become_masks_and_prefixes() {
     assert_eq!(lpm("0x0a00****"), prefix(0x0a00_0000, 16));
     assert_eq!(lpm("0x0a000001/8"), prefix(0x0a00_0000, 8));
     assert_eq!(lpm("0x0a000001"), prefix(0x0a00_0001, 32));
+    // Bits that are too many stay, so that the entry is refused.
+    let value = (big(0x77) << 32) + big(0x0a00_0000);
+    assert_eq!(lpm("0x770a000001/8"), Match::Lpm { value, length: 8 });
     let range = |text: &str| first(&format!("add ports port:{text} drop()"), Mode::Strict);
     let between = |low, high| Match::Range {
         low: big(low),

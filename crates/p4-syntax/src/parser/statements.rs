@@ -180,9 +180,9 @@ impl Parser {
     fn if_statement(&mut self) -> Parse<StmtKind> {
         self.bump();
         let cond = self.condition("if")?;
-        let then = Box::new(self.statement()?);
+        let then = Box::new(self.body("if")?);
         let otherwise = match self.eat(TokenKind::Else) {
-            true => Some(Box::new(self.statement()?)),
+            true => Some(Box::new(self.body("else")?)),
             false => None,
         };
         Ok(StmtKind::If {
@@ -190,6 +190,17 @@ impl Parser {
             then,
             otherwise,
         })
+    }
+
+    /// The statement that a keyword decides about. A declaration is none: nothing could use it.
+    fn body(&mut self, keyword: &str) -> Parse<Stmt> {
+        let body = self.statement()?;
+        if matches!(body.kind, StmtKind::Decl(_)) {
+            let message = format!("A declaration cannot be what `{keyword}` decides about.");
+            let error = Diagnostic::error("E0110", body.span, message);
+            self.report(error.hint("Nothing could use it: put it, and what uses it, in braces."));
+        }
+        Ok(body)
     }
 
     /// `(condition)`; missing parentheses are reported and forgiven.
@@ -281,7 +292,7 @@ impl Parser {
         self.bump();
         self.scoped(|parser| match parser.for_header() {
             Ok(header) => {
-                let body = Box::new(parser.statement()?);
+                let body = Box::new(parser.body("for")?);
                 Ok(match header {
                     ForHeader::Steps(init, cond, update) => StmtKind::For {
                         init,

@@ -9,7 +9,7 @@ use crate::token::{Token, TokenKind};
 pub(super) struct Condition {
     span: Span,
     /// The text being read is in a branch that counts.
-    active: bool,
+    pub(super) active: bool,
     /// Some branch was active before, or none may ever be.
     done: bool,
     seen_else: bool,

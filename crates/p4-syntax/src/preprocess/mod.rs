@@ -137,6 +137,7 @@ impl Preprocessor<'_> {
             let Some(file) = self.files.last_mut() else {
                 return self.end_token();
             };
+            file.lexer.left_out = file.conditions.last().is_some_and(|open| !open.active);
             let token = file.lexer.next(&mut self.names);
             match token.kind {
                 TokenKind::Hash if token.line_start => self.directive(&token),

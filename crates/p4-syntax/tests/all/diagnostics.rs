@@ -97,6 +97,7 @@ snapshot!(statements:
     "control c() { apply {\n    for (i = 0; i < 3) { }\n    for (bit<8> i; ; ) { }\n    for (bit<8> i = 0 in 1 .. 2) { }\n    for (x) { y = ; }\n    while (x) { }\n} }",
     "control c() { apply {\n    switch (x) { 1 { } default { } 2: y = 1; }\n    switch x { 1: { } }\n} }",
     "control c() {\n    x = 1;\n    t.apply();\n    if (x) { }\n    apply { table t { } action a() { } transition accept; }\n}",
+    "control c() { apply {\n    if (x == 1) bit<8> y = 1;\n    else const int z = 2;\n    for (bit<8> i in 1 .. 2) bit<8> y = i;\n} }",
     "control c() { apply {\n    bit<8> x y;\n    bit<8> = 3;\n    int f(in int x) { }\n    @atomic x = 1;\n} }",
 );
 

@@ -170,6 +170,9 @@ fn conditionals_choose_one_branch() {
 
 #[test]
 fn inactive_text_may_be_anything() {
+    // A string may go on in the next line, but not out of text that does not count.
+    let quotes = "#if 0\nsay \"hello\n#endif\nconst string s = \"x\";\nconst int x = 1;";
+    assert_eq!(last_constant(quotes), "1");
     let text = "#if 0\n it's \"not closed\n #if 1\n #else\n # 12bad\n #error no\n #include <none>\n 0x \u{e4} ` \n #endif\n #else\nconst int x = 1;\n#endif";
     assert_eq!(last_constant(text), "1");
 }
