@@ -345,6 +345,6 @@ def test_a_packet_that_cannot_be_read_is_not_called_received(tmp_path: Path) -> 
     sent = open_lab("06-bng", folder=folder).send(2)
     assert sent.missing == ("web",)
     assert str(sent) == (
-        "nobody got the packet to 10.0.1.5; web did not. web got a packet, but could not read "
+        "nobody got the packet to 10.0.1.5; web should have. web got a packet, but could not read "
         "it: the EtherType announces IPv4, but version 0 follows."
     )

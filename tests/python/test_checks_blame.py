@@ -120,3 +120,38 @@ breaks = ["encapsulate-fields"]
 def test_a_mutant_of_two_parts_says_why(extra: str, tmp_path: Path) -> None:
     with pytest.raises(LabError, match="`across` says why"):
         answers(COURSE, mutants(tmp_path, extra))
+
+
+BEGUN = """\
+            too_many = TUNNEL_BYTES |+| bytes;
+            too_many = too_many |-| connection_mtu;
+"""
+
+
+def test_a_part_is_told_though_a_later_one_is_not_begun() -> None:
+    """Lab 03 says that part 2 needs part 1 alone. What is wrong in it is not left to part 3."""
+    course = load("03-protect")
+    name = "protect/protect.p4"
+    text = course.sources[name]
+    files = {one: course.sources[one] for one in course.student.edit}
+    for lost in (
+        BEGUN,
+        "        hdr.ethernet.ether_type = ETHERTYPE_IPV4;\n        hdr.tunnel.setV",
+    ):
+        assert text.count(lost) == 1
+        text = text.replace(lost, "hdr.tunnel.setV" if "setV" in lost else "")
+    found = {one.id: one for one in judge(course, {**files, name: text}).checks}
+    assert found["mtu-control"].status == "failed"
+    assert found["tag-there"].status == "failed" and found["tag-there"].story is not None
+    assert "ethernet.ether_type" in found["tag-there"].story.summary
+
+
+def test_an_empty_action_is_where_its_line_is_missing() -> None:
+    """Who has begun nothing in lab 03 is sent to the task of part 1, not to a field of part 2
+    behind a lone brace."""
+    course = load("03-protect")
+    check = next(one for one in judge(course, course.starter).checks if one.story)
+    assert check.id == "replicate-two" and check.story is not None
+    assert check.story.place is not None
+    assert check.story.place.text == "action replicate() {"
+    assert check.story.why == "in this action nothing changes decision.mcast_grp"

@@ -160,8 +160,8 @@ def test_what_came_before_is_told_in_a_few_words(course: Course) -> None:
     )
     case = make_case(scenario, course.kit, course, "case/1")
     assert case.told(2)[:2] == ("W is 8.", "number 7 comes")
-    assert case.told(2)[2].startswith("number 8 comes; on port 1 comes ethernet(")
-    assert case.told(1)[1].startswith("number 7 comes; on port 1")
+    assert case.told(2)[2].startswith("number 8 comes, on port 1: ethernet(")
+    assert case.told(1)[1].startswith("number 7 comes, on port 1: ")
 
 
 SHOWN = """

@@ -37,6 +37,7 @@ def test_a_code_leads_to_the_level_that_teaches_it() -> None:
     """Who does not know what a parser state is learns it there, and not from the page."""
     done = p4lab("explain", "E0403")
     assert "part 6 of 00-p4, A parser branch" in done.stdout
+    assert done.stdout.endswith("start 00-p4 mylab\n")
     assert json.loads(p4lab("explain", "E0403", "--json").stdout)["taught"]["part"] == "parser"
     assert json.loads(p4lab("explain", "E0901", "--json").stdout)["taught"] is None
 
@@ -54,6 +55,12 @@ def test_what_levels_teach_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_unknown_code_names_the_nearest() -> None:
     done = p4lab("explain", "E0304x")
     assert done.returncode == 2 and "E0304," in done.stderr
+    assert "there is no code 'E9999'" in p4lab("explain", "E9999").stderr
+
+
+@pytest.mark.parametrize("short", ["E305", "e305"])
+def test_zeros_in_front_may_be_left_out(short: str) -> None:
+    assert p4lab("explain", short).stdout == p4lab("explain", "E0305").stdout
 
 
 def test_without_a_code_all_are_listed_in_groups() -> None:

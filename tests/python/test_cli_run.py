@@ -208,6 +208,20 @@ def test_a_misspelt_number_of_a_router_is_told(tmp_path: Path) -> None:
     assert "router r3 has bfrid, which no system knows; choose from bfr_id" in done.stderr
 
 
+def test_a_misspelt_number_is_told_before_what_would_follow_from_it(tmp_path: Path) -> None:
+    """The others have theirs by their own numbers, which one of them may equal."""
+    file = tmp_path / "own.toml"
+    own = (ROOT / "topologies" / "tree10.toml").read_text("utf-8")
+    for number, told in (
+        ("bfrid", "router r3 has bfrid, which no system knows; choose from bfr_id"),
+        ("bfr_id", "routers r3 and r4 both have bfr_id 4 (r4 by its number): give one another"),
+    ):
+        file.write_text(own.replace("{ number = 3 }", f"{{ number = 3, {number} = 4 }}"), "utf-8")
+        done = p4lab("run", "01-bier", "--topology", file)
+        assert done.returncode == 2 and told in done.stderr
+        assert "bfrid 4" not in done.stderr
+
+
 def test_a_trace_reaches_every_receiver_through_tables_and_copies() -> None:
     done = p4lab("trace", "01-bier", "--topology", "paper", "--json")
     assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from pathlib import Path
 
 import pytest
 
@@ -68,3 +69,20 @@ def test_metadata_begin_anew_at_every_switch() -> None:
 def test_what_is_not_there_is_said(options: list[str], said: str) -> None:
     done = p4lab("trace", "01-bier", *options)
     assert done.returncode == 2 and said in done.stderr
+
+
+@pytest.mark.parametrize("verb", ["trace", "check", "watch"])
+def test_a_folder_is_not_called_missing(verb: str, tmp_path: Path) -> None:
+    done = p4lab(verb, tmp_path)
+    assert done.returncode == 2 and f"{tmp_path} is a folder, not a lab" in done.stderr
+    (tmp_path / "topology.json").write_text("{}")
+    done = p4lab(verb, tmp_path)
+    assert done.returncode == 2 and f"{tmp_path} is an exercise's folder" in done.stderr
+    assert f"run {tmp_path}" in done.stderr
+    done = p4lab(verb, tmp_path / "none")
+    assert done.returncode == 2 and "none: no such folder" in done.stderr
+
+
+def test_help_does_not_promise_to_trace_an_exercise() -> None:
+    assert "topology.json" in p4lab("run", "--help").stdout
+    assert "topology.json" not in p4lab("trace", "--help").stdout

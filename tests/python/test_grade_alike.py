@@ -71,6 +71,33 @@ def test_twenty_copies_of_the_solution_without_its_marks_are_seen() -> None:
     assert {group.other for group in found} == {"the lab's solution", "the variant at-egress"}
 
 
+def test_one_program_of_the_solution_is_seen_beside_a_starter_or_alone() -> None:
+    """Two thirds of the points of lab 03 are in the first of its two files."""
+    course = load("03-protect")
+    first, second = course.student.edit
+    copy = marks.solution(course.sources[first], first)
+    files = {
+        "ann": {first: copy, second: course.starter[second]},
+        "bob": {first: copy},
+        "cat": dict(course.starter),
+        "dan": {first: copy, second: marks.solution(course.sources[second], second)},
+    }
+    found = {group.students: group.other for group in groups(course, files)}
+    assert found == {
+        ("ann",): f"{first} of the lab's solution",
+        ("bob",): f"{first} of the lab's solution",
+        ("dan",): "the lab's solution",
+    }
+
+
+def test_a_table_of_ports_is_no_sign_of_the_solution() -> None:
+    """There is one right way to write it, so all who have solved it have the same lines."""
+    course = load("04-msr6")
+    tree = "msr6/tree.toml"
+    right = {**course.starter, tree: marks.solution(course.sources[tree], tree)}
+    assert groups(course, {"ann": right}) == []
+
+
 def test_right_answers_written_by_different_people_are_not_alike() -> None:
     """Three lines of an `if` and a brace in common are within what chance does."""
     variants = sorted((HERE.solutions / COURSE.name / "variants").iterdir())

@@ -155,6 +155,22 @@ def test_two_of_one_name_stay_two(tmp_path):
     assert sorted(told(entries([folder], tmp_path))) == ["doejohn 1", "doejohn 3", "eve", "eve.p4"]
 
 
+@pytest.mark.parametrize("export", [CANVAS[0], "Ada Lovelace_71_assignsubmission_file/"])
+def test_what_lies_beside_an_export_is_nobodys(tmp_path, export):
+    beside = ("Thumbs.db", "desktop.ini", "readme.txt", "grades.csv")
+    folder = made(tmp_path / "class", export, *beside, "eve.p4", "mia.P4.txt", "tom.zip", "una/")
+    found = entries([folder], tmp_path / "scratch")
+    assert [one.source[0][0] for one in found if one.loose] == ["grades.csv", "readme.txt"]
+    assert {"eve", "tom", "una"} < {one.student for one in found if not one.loose}
+    assert len(found) == 7
+
+
+def test_without_an_export_every_file_is_somebodys(tmp_path):
+    """A student whose file has the wrong name must hear of it."""
+    found = entries([made(tmp_path / "class", "ada.docx", "bob/", "Thumbs.db")], tmp_path)
+    assert [(one.student, one.loose) for one in found] == [("ada.docx", False), ("bob", False)]
+
+
 def test_attempts_come_in_the_order_of_their_times(tmp_path):
     folder = made(
         tmp_path / "class",

@@ -12,19 +12,26 @@ import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cli_runner import ROOT, p4lab
-from p4lab.grading import journal, results, sandbox
+from grade_verdicts import ANN
+from p4lab.cli import grade_verb
+from p4lab.grading import classes, journal, results, sandbox
 from p4lab.grading.apart import Judged
+from p4lab.grading.attempts import sampled
 from p4lab.grading.course import load
 from p4lab.grading.judge import nothing
 from p4lab.grading.sandbox import Limits
 from p4lab.grading.seed import make_seed, read_seed
+from p4lab.grading.standing import Class
 from p4lab.grading.submission import Wanted
 from p4lab.grading.workers import GradingError, Task
+from p4lab.grading.writers.changes import Change
+from p4lab.grading.writers.layout import Graded
 
 pytestmark = pytest.mark.beside(seconds=20)
 
@@ -140,6 +147,14 @@ def test_verdicts_are_found_again_for_the_same_files_and_the_same_grading(tmp_pa
     assert not list((tmp_path / "out").iterdir()), "nothing is left of what is not wanted"
 
 
+def test_proofs_are_found_again_after_an_interrupt(tmp_path):
+    with pytest.raises(KeyboardInterrupt), journal.opened(tmp_path, "key") as kept:
+        kept.keep_attempt("a program", sampled("it is too long"))
+        raise KeyboardInterrupt
+    with journal.opened(tmp_path, "key") as kept:
+        assert kept.find_attempt("a program") == sampled("it is too long")
+
+
 def test_a_line_that_was_cut_costs_one_verdict(tmp_path):
     with journal.opened(tmp_path, "key") as kept:
         kept.keep(FILES, judged("ann"))
@@ -227,7 +242,7 @@ def test_what_was_judged_is_not_judged_again(tmp_path, number):
     (tmp_path / "class" / "bob.p4").write_text("x")
     again = p4lab(*arguments, "--seconds", "3600")
     assert again.returncode == 0, again.stderr
-    assert "2 were judged before it was interrupted." in again.stdout
+    assert "2 were judged before, in a run that did not finish." in again.stdout
     assert not path.exists()
     (tmp_path / "whole").mkdir()
     fresh = p4lab(*arguments[:-1], str(tmp_path / "whole" / "out"), "--seconds", "3600")
@@ -266,6 +281,65 @@ def test_a_regrade_tells_whose_points_changed(tmp_path):
     assert "Shown in class" in (out / "students" / "bob.md").read_text()
     assert p4lab(*command, "--rules", tmp_path / "rules.toml").returncode == 0
     assert not (out / "changes.csv").exists(), "nothing has changed since"
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [("--roster", "nobody.csv: No such file"), ("--rules", "rules.toml: it is no TOML")],
+)
+def test_lists_are_read_before_a_seed_is_made(tmp_path, monkeypatch, option, told):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ann.p4").write_text("x y z")
+    (tmp_path / "rules.toml").write_text("x = ")
+    monkeypatch.chdir(tmp_path)
+    file = {"--roster": "nobody.csv", "--rules": "rules.toml"}[option]
+    done = p4lab("grade", LAB, "class", option, file)
+    assert done.returncode == 2 and told in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["class", "rules.toml"]
+
+
+def test_a_rule_about_nobody_stops_before_anything_is_judged(tmp_path, monkeypatch):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ann.p4").write_text("x y z")
+    (tmp_path / "rules.toml").write_text("[days]\nanne = 1\n")
+
+    def judged(*_: object, **__: object) -> None:
+        raise AssertionError("judged")
+
+    monkeypatch.setattr(classes.folder, "grade", judged)
+    inbox = classes.Inbox([tmp_path / "class"], rules=tmp_path / "rules.toml")
+    with pytest.raises(GradingError, match=r"did you mean ann\?"):
+        classes.grade(COURSE, inbox, tmp_path / "out", classes.How(1))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_beside_an_export_is_named_and_not_graded(tmp_path):
+    (tmp_path / "class").mkdir()
+    for name in ("byteb_7001_90002_bier.p4", "readme.txt", "Thumbs.db"):
+        (tmp_path / "class" / name).write_text("x y z")
+    out = tmp_path / "out"
+    done = p4lab("grade", LAB, tmp_path / "class", "--seed", 1, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "1 submission, median 0" in done.stdout
+    assert "Left out as nobody's submission: readme.txt." in done.stderr
+    assert "nobody's submission: readme.txt" in (out / "summary.md").read_text()
+    assert [row["student"] for row in csv.DictReader((out / "grades.csv").open())] == ["byteb"]
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (1, ("1 submission, ", "1 was judged before", "1 student has different points")),
+        (2, ("2 submissions, ", "2 were judged before", "2 students have different points")),
+    ],
+)
+def test_one_is_not_several(tmp_path, capsys, count, told):
+    rows = tuple(Graded(replace(ANN, student=str(number))) for number in range(count))
+    changed = [Change(row.verdict.student, 0, 1) for row in rows]
+    outcome = classes.Outcome(Class(rows, {}, {}), [], changed, count)
+    grade_verb._tell(outcome, tmp_path)
+    said = capsys.readouterr().out
+    assert all(one in said for one in told), said
 
 
 def test_a_machine_that_cannot_seal_is_said_to_be_one(monkeypatch):
@@ -312,6 +386,11 @@ def test_a_canvas_export_becomes_canvas_grade_book(tmp_path):
                  "--format", "dolos", "--cohort", last_year)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Late, but by an unknown time: bb." in done.stderr
+    assert "Late, but by an unknown time: bb." in (out / "summary.md").read_text()
+    late = {row["student"]: row["late"] for row in csv.DictReader((out / "grades.csv").open())}
+    assert [name for name, when in late.items() if when] == ["bb"]
+    assert "late, but by an unknown time" in (out / "students/bb.md").read_text()
+    assert "late, but by an unknown time" in (out / "records.json").read_text()
     rows = {row["ID"]: row for row in csv.DictReader((out / "canvas.csv").open())}
     assert rows["1"]["Lab 5 (77)"] == rows["2"]["Lab 5 (77)"] == "100"
     assert 0 < float(rows["3"]["Lab 5 (77)"]) < 100, "without ports.toml"

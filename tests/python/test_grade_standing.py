@@ -154,6 +154,15 @@ def test_late_by_nobody_knows_how_much_is_said(tmp_path):
     unknown = Entry("ann", (("x", Path("x")),), late=True)
     found, rows = settled([unknown], [ANN], Rules(due=DUE, per_day=10))
     assert found.doubtful == ("ann",) and rows["ann"].verdict.points == ANN.points
+    assert standing.LATE in rows["ann"].notes
+    assert "Late, but by an unknown time: ann." in found.remarks()
+    without_due, _ = settled([unknown], [ANN])
+    assert without_due.doubtful == ("ann",)
+    verdicts = [row.verdict for row in rows.values()]
+    (cells,) = csv.DictReader(
+        io.StringIO(table.as_csv(verdicts, found.people, frozenset(found.doubtful)))
+    )
+    assert cells["late"] == "by an unknown time"
     sheet = people(tmp_path, MOODLE)
     found, rows = settled(
         [replace(unknown, student="al7")], [ANN], Rules(due=DUE, per_day=10), sheet
@@ -185,6 +194,35 @@ def test_a_rule_about_nobody_is_a_mistake():
 
 
 @pytest.mark.parametrize(
+    "name", ["al7", "AL7", "71", "ada@uni.edu", "Ada Lovelace", "lovelace ada"]
+)
+def test_a_rule_may_call_a_student_whatever_is_clear(tmp_path, name):
+    given = Rules(days={name: 3}, adjust=[Adjust(student=name, points=1, reason="x")])
+    found = standing.named(given, [entry("eve")], people(tmp_path, OWN))
+    assert found.days == {"al7": 3} and [one.student for one in found.adjust] == ["al7"]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Ada Lovelase", r"did you mean al7 \(Ada Lovelace\)\?"),
+        ("xyz", r"such as al7 \(Ada Lovelace\), bb8 \(Bob Byte\), cc9 \(Cat Cable\)"),
+        ("John Doe", "who may be jd8, jd9"),
+        ("", "who is not in the class"),
+    ],
+)
+def test_a_rule_that_is_not_clear_says_who_could_be_meant(tmp_path, name, told):
+    text = OWN + "jd8,John Doe,,,,\njd9,John Doe,,,,\n"
+    with pytest.raises(GradingError, match=told):
+        standing.named(Rules(days={name: 3}), [entry("readme.txt")], people(tmp_path, text))
+
+
+def test_free_days_that_are_said_twice_are_not_guessed_between(tmp_path):
+    with pytest.raises(GradingError, match="free days of 'al7' twice"):
+        standing.named(Rules(days={"al7": 3, "71": 4}), [], people(tmp_path, OWN))
+
+
+@pytest.mark.parametrize(
     ("text", "wrong"),
     [
         ("due = 'tomorrow'", "due: "),
@@ -209,7 +247,9 @@ def test_a_team_gets_what_one_of_it_handed_in_last(tmp_path):
     assert set(rows) == {"al7", "bb8", "cc9", "stranger"}
     assert rows["bb8"].verdict.points == rows["cc9"].verdict.points == CAT.points
     assert found.teams == {"bb8": ("bb8", "cc9"), "cc9": ("bb8", "cc9")}
-    assert found.strangers == ("stranger",)
+    assert found.strangers == ("stranger",) and found.absent == {"al7"}
+    assert "Not on the roster: stranger." in found.remarks()
+    assert "1 on the roster handed in nothing." in found.remarks()
     assert rows["al7"].verdict.trouble == standing.NOTHING
 
 
@@ -250,6 +290,25 @@ def test_moodles_worksheet_comes_back_as_it_was_with_grades_in_it(tmp_path):
     assert rows[0]["Identifier"] == "Participant 71" and rows[0]["Last modified (grade)"] == "-"
     assert float(rows[0]["Grade"]) == 20, "full points, to the worksheet's scale"
     assert rows[1] == before[1]
+
+
+def test_moodles_worksheet_gets_no_line_that_moodle_does_not_know(tmp_path):
+    text = gradebook.moodle(*graded(tmp_path, MOODLE, "Ada Lovelace", "eve"))
+    assert [row["Identifier"] for row in csv.DictReader(io.StringIO(text))] == [
+        "Participant 71",
+        "Participant 72",
+    ]
+
+
+def test_canvas_number_is_kept_where_the_roster_has_none(tmp_path):
+    tried = [replace(entry("bytebob"), user="7001"), replace(entry("team"), user="7002")]
+    list_ = people(tmp_path, "id,name,team\nbb8,Bob Byte,\nx1,,team\nx2,,team\n")
+    found, rows = settled(tried, [CAT, ANN], roster=list_)
+    verdicts = [row.verdict for row in rows.values()]
+    text = gradebook.canvas(verdicts, found.people, frozenset(), "Lab 1")
+    ids = {row["Student"]: row["ID"] for row in csv.DictReader(io.StringIO(text))}
+    assert ids["Bob Byte"] == "7001"
+    assert ids["x1"] == ids["x2"] == "", "a team's number is nobody's own"
 
 
 # ---- A regrade ----------------------------------------------------------------------------------

@@ -96,6 +96,14 @@ def test_a_zip_in_a_folder_is_no_way_out_of_it(tmp_path):
     assert "symbolic link" in submission.read(tmp_path / "ann", Wanted(EDIT)).trouble
 
 
+def test_a_folder_that_is_a_link_is_said_to_be_one(tmp_path):
+    folder(tmp_path / "elsewhere", {"bier.p4": "not mine"})
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "bier").symlink_to(tmp_path / "elsewhere")
+    found = submission.read(tmp_path / "ann", Wanted(EDIT))
+    assert found.trouble == "bier is a symbolic link; hand in the files themselves."
+
+
 def test_a_single_file_may_have_any_name(tmp_path):
     (tmp_path / "smith_12_bier(2).p4").write_text("mine")
     found = submission.read(tmp_path / "smith_12_bier(2).p4", Wanted(EDIT))

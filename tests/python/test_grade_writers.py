@@ -446,6 +446,19 @@ def test_the_summary_counts_and_links():
     assert "svg" in page.tags
 
 
+def test_who_handed_in_nothing_is_no_submission():
+    """A no-show counted, so the median was 0."""
+    aside = summary.Aside(frozenset({"bob"}), ("1 on the roster handed in <nothing>.",))
+    verdicts = [for_student(ANN), BOB, CAT]
+    files = {one.student: one.student for one in verdicts}
+    written = summary.as_markdown("07-dots", verdicts, HEADING, files, aside=aside)
+    assert "2 submissions, median 18.75 of 25 points, 1 with every" in written
+    assert "handed in &lt;nothing>" in written and "students/bob.md" in written
+    page = Reader(summary.as_html("07-dots", verdicts, HEADING, files, aside=aside))
+    assert "2 submissions, median 18.75" in page.text and "handed in <nothing>" in page.text
+    assert "1 submission, median" in summary.as_markdown("07-dots", [ANN], HEADING, files)
+
+
 # ---- Text of unknown origin ---------------------------------------------------------------------
 
 NASTY = st.text(

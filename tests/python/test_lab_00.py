@@ -17,9 +17,12 @@ from p4lab.course.labs import LabError, load_plan
 from p4lab.course.material import start
 from p4lab.grading import attempts, breaks
 from p4lab.grading.course import Course, load
+from p4lab.grading.film.shot import DROPPED, film
+from p4lab.grading.found import Found
 from p4lab.grading.generated import Trial
 from p4lab.grading.judge import judge, work_of
 from p4lab.grading.progress import ProgressError, recorded
+from p4lab.grading.record import Proof
 from p4lab.model.run import Stream
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.session.opening import run
@@ -102,6 +105,86 @@ def test_every_level_has_a_file_of_less_than_forty_lines(course: Course) -> None
         assert part.file in course.student.edit
         assert len(course.sources[part.file].splitlines()) < 40, part.file
     assert len(SCENES) == len(WRITTEN) + len(GIVEN)
+
+
+# ---- Traps that the handout names ----------------------------------------------------------------
+
+TRAPS = [
+    ("1-drop", "hdr.ipv4.isValid() && ", "", "drop-unwanted"),
+    ("3-ttl", "hdr.ipv4.ihl, hdr.ipv4.diffserv,", "hdr.ipv4.ihl,", "ttl-hop"),
+    ("3-ttl", "hdr.ipv4.identification, hdr.ipv4.flags,", "hdr.ipv4.flags,", "ttl-hop"),
+    ("3-ttl", "hdr.ipv4.flags, hdr.ipv4.frag_offset,", "", "ttl-hop"),
+    (
+        "7-register",
+        "if (before < ALLOWED) {\n            sent.write((bit<32>)std.ingress_port, before + 1);",
+        "before = before + 1;\n        sent.write((bit<32>)std.ingress_port, before);\n"
+        "        if (before <= ALLOWED) {",
+        "register-three",
+    ),
+]
+
+
+@pytest.mark.parametrize(("level", "right", "trapped", "check"), TRAPS)
+def test_who_walks_into_a_trap_of_the_handout_is_told(
+    course: Course, solved: dict[str, str], level: str, right: str, trapped: str, check: str
+) -> None:
+    """A level counts as done by the cases that students see: these mistakes are in them."""
+    name = f"levels/{level}.p4"
+    assert solved[name].count(right) == 1
+    files = {**solved, name: solved[name].replace(right, trapped)}
+    failed = [one for one in judge(course, files).checks if one.status == "failed"]
+    assert [one.id for one in failed] == [check]
+    assert failed[0].story is not None and len(failed[0].story.steps) < 8, "no hundreds of lines"
+
+
+def test_a_film_says_what_should_be_dropped(course: Course, solved: dict[str, str]) -> None:
+    """And not that it should leave on port 0, which is where nobody has sent it yet."""
+    name = "levels/2-forward.p4"
+    wrong = """
+        control Level(inout headers_t hdr, inout standard_metadata_t std) {
+            apply {
+                if (std.ingress_port == 1) std.egress_spec = 2;
+                else std.egress_spec = 1;
+            }
+        }
+    """
+    stop = film(course, {**solved, name: wrong}, "forward-others").frames[-2]
+    (port,) = [row for row in stop.rows if row.differs]
+    assert (port.name, port.expected, port.got) == ("egress_spec", DROPPED, "1")
+
+
+# ---- One part ------------------------------------------------------------------------------------
+
+
+def test_what_is_offered_for_a_part_is_about_that_part(tmp_path: Path) -> None:
+    list(start(LAB, tmp_path))
+    said = p4lab("check", LAB, tmp_path, "--part", "4").stdout
+    assert said.count("--watch-it 4.3\n") == 1
+    made = json.loads(p4lab("check", LAB, tmp_path, "--part", "4", "--watch-it", "--json").stdout)
+    assert made["check"] == "table-routes" and made["frames"]
+    hint = json.loads(p4lab("check", LAB, tmp_path, "--part", "4", "--hint", "--json").stdout)
+    assert hint["check"] == "table-routes" and len(hint["steps"]) == 1
+
+
+def test_a_part_that_passes_has_no_hint(course: Course, tmp_path: Path) -> None:
+    list(start(LAB, tmp_path))
+    (tmp_path / "levels/1-drop.p4").write_text(course.sources["levels/1-drop.p4"])
+    hint = json.loads(p4lab("check", LAB, tmp_path, "--part", "1", "--hint", "--json").stdout)
+    assert hint["why"] == "Nothing fails: there is nothing to say."
+
+
+def test_a_proof_does_not_say_that_a_part_fails_that_passes(
+    course: Course, solved: dict[str, str]
+) -> None:
+    first = "levels/1-drop.p4"
+    verdict = judge(course, {**course.starter, first: solved[first]})
+    found = Found(check="table-routes", scenario={})
+    attempt = attempts.Attempt(Proof("refuted", "table-routes"), found)
+    ends = [
+        (part, attempts.with_attempt(verdict, attempt, part).proof) for part in ("drop", "table")
+    ]
+    told = {part: proof.told for part, proof in ends if proof}
+    assert told == {"drop": attempts.OTHERS_FAIL, "table": attempts.FAILS}
 
 
 # ---- Puzzles -------------------------------------------------------------------------------------

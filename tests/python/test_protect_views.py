@@ -11,12 +11,14 @@ import re
 import shutil
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from p4lab.course.home import HERE
 from p4lab.notebook import Lab, open_lab
 from p4lab.systems.protect.oracle import Verdict, policy
+from p4lab.systems.protect.views import circle
 from p4lab.systems.protect.views.copies import ACCEPTED, Arrival, arrivals, protecting
 from p4lab.systems.protect.views.ring import Ring
 from p4lab.systems.protect.views.slots import Slots
@@ -287,3 +289,10 @@ def test_the_still_picture_has_the_step_that_matters() -> None:
         lost = next(step for step in view.data["steps"] if step["tone"] == "bad")
         assert lost["layer"] in picture
         assert all(step["short"] in view.summary() for step in view.data["steps"])
+
+
+def test_one_accepted_copy_is_one() -> None:
+    came = [SimpleNamespace(verdict=verdict) for verdict in (ACCEPTED, "discarded")]
+    said = [circle._ending("h3 got it.", came[:number]) for number in (1, 2)]  # type: ignore[arg-type]
+    assert said[0].startswith("1 copy came, 1 was accepted; ")
+    assert said[1].startswith("2 copies came, 1 was accepted; ")

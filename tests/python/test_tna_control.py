@@ -3,6 +3,7 @@ measurement or a student's own control plane needs besides tables."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -41,7 +42,7 @@ from p4lab.model.tna import (
     Prune,
 )
 from p4lab.paths import ROOT
-from p4lab.systems.bier_tna.entries import tna_entries
+from p4lab.systems.bier_tna.entries import TnaLayout, tna_entries
 from p4lab.topology import Topology
 
 HERE = Path(__file__).parent
@@ -289,6 +290,34 @@ def test_a_link_fails_over_without_a_control_plane(engine: str) -> None:
     assert sent() == second, "nobody has put it back"
     network.write(switch, [group])
     assert sent() == first
+
+
+def test_the_example_of_the_page_runs_as_it_is_written() -> None:
+    """Its generator sends, every 20 microseconds and when a port goes down, what session 12 mirrors
+    to port 3."""
+    part = (ROOT / "docs/tna.md").read_text("utf-8").split("## What no table holds")[1]
+    found = re.search(r"```python\n(.*?)```", part, re.S)
+    assert found is not None
+    network, switch, links = tna_network(1)
+    given = {"network": network, "switch": switch, "frame": ask(MIRROR, 12)}
+    exec(compile(found[1], "docs/tna.md", "exec"), given)
+    network.run_until(50 * MICROSECOND)
+    network.set_link(links[0], False)
+    network.run_until(70 * MICROSECOND)
+    counts = [network.generator_counts(switch, 0, app) for app in (1, 2)]
+    assert [app["packets"] for app in counts if app is not None] == [3, 1]
+    assert network.link_stats(links[2])[0]["sent"]["frames"] == 4, "mirrored to port 3"
+
+
+def test_the_page_names_a_bier_layout_that_there_is() -> None:
+    part = (ROOT / "docs/tna.md").read_text("utf-8").split("## BIER")[1]
+    found = re.search(r"```python\n(.*?)```", part, re.S)
+    assert found is not None
+    topology = Topology.load("paper")
+    given = {"tna_entries": tna_entries, "TnaLayout": TnaLayout}
+    given |= {"topology": topology, "membership": frozenset()}
+    exec(compile(found[1], "docs/tna.md", "exec"), given)
+    assert set(given["entries"]) == {router.name for router in topology.routers}
 
 
 def busy(seed: int, engine: str = "interpreter") -> int | None:

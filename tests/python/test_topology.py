@@ -238,7 +238,12 @@ MISTAKES = [
     (
         "[[router]]\nnumber = 3\nbfr_id = 2\n",
         3,
-        "routers r2 and r3 both have bfr_id 2: give one another",
+        "routers r2 and r3 both have bfr_id 2 (r2 by its number): give one another",
+    ),
+    (
+        "[[router]]\nnumber = 3\nbfr_id = 9\n[[router]]\nnumber = 4\nbfr_id = 9\n",
+        6,
+        "routers r3 and r4 both have bfr_id 9: give one another",
     ),
     (
         "[[router]]\nnumber = 65536\n",

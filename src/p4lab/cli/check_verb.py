@@ -21,7 +21,7 @@ import typer
 
 from p4lab.cli.asked import MayNameACheck
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at
-from p4lab.cli.options import Json, Lab
+from p4lab.cli.options import Json, Lab, labs_only
 from p4lab.cli.verbs import registered
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def check(
 
     --watch-it shows one failed check as a film: its packet, step by step through your program, up
     to where it goes wrong. Enter goes on, b back, q ends it. CHECK is a number, as 2.1, or a
-    name; without it, it is the first that fails. The exit status is 0 then.
+    name; without it, it is the first that fails, with --part of that part. The exit status is 0
+    then.
 
     --hint says where to look; called again, what to think of; and then nearly the code. How far
     you have gone is kept in hints.toml, which an instructor may ask for.
@@ -115,7 +116,8 @@ def check(
 
     from p4lab.cli.hosts import linux_hosts
     from p4lab.grading.judge import unread
-    from p4lab.grading.text import of_part, render
+    from p4lab.grading.record import of_part
+    from p4lab.grading.text import render
 
     course = _course(lab)
     wanted = _part(course, part)
@@ -132,15 +134,15 @@ def check(
             typer.echo(_record(unread(course, "", found), found))
         fail(f"{folder}: {_told(course, folder, found)}")
     if watch_it is not None:
-        _watch_it(course, found.files, _check(course, watch_it), as_json)
+        _watch_it(course, found.files, _check(course, watch_it), wanted, as_json)
         return
     if hint is not None:
-        _hint(course, found, folder, _check(course, hint), as_json)
+        _hint(course, found, folder, _check(course, hint), wanted, as_json)
         return
     # In front of the bench, which may start threads: a fork wants none.
     verdict = _on_engine(course, found.files)
     if prove and not verdict.trouble:
-        verdict = _proven(course, found.files, verdict, seconds)
+        verdict = _proven(course, found.files, verdict, seconds, wanted)
     if target != "engine" and not verdict.trouble:
         with _bench(target, course) as bench:
             verdict = _on_bench(course, found.files, bench)
@@ -211,8 +213,10 @@ def _check(course: Course, written: str) -> str | None:
     fail(f"{course.name} has no check {written!r}; it has {known}.")
 
 
-def _watch_it(course: Course, files: Mapping[str, str], check: str | None, as_json: bool) -> None:
-    """Shows the film of a check."""
+def _watch_it(
+    course: Course, files: Mapping[str, str], check: str | None, part: str | None, as_json: bool
+) -> None:
+    """Shows the film of a check, or of the first that fails, of all or of a part."""
     from rich.console import Console
 
     from p4lab.cli.film import play
@@ -220,7 +224,7 @@ def _watch_it(course: Course, files: Mapping[str, str], check: str | None, as_js
     from p4lab.grading.sandbox import Limits
 
     waiting = Console(stderr=True).status("checking")
-    film = film_apart(course, files, check, Limits(), waiting)
+    film = film_apart(course, files, check, Limits(), waiting, part)
     if as_json:
         typer.echo(json.dumps(film.to_json(), indent=2))
     else:
@@ -228,9 +232,14 @@ def _watch_it(course: Course, files: Mapping[str, str], check: str | None, as_js
 
 
 def _hint(
-    course: Course, found: Submission, folder: Path, check: str | None, as_json: bool
+    course: Course,
+    found: Submission,
+    folder: Path,
+    check: str | None,
+    part: str | None,
+    as_json: bool,
 ) -> None:
-    """One step more of the hints to a check."""
+    """One step more of the hints to a check, or to the first that fails, of all or of a part."""
     from p4lab.course.home import command
     from p4lab.grading.asked import FILE, STEPS
     from p4lab.grading.steps import TITLES, ask
@@ -238,7 +247,7 @@ def _hint(
     verdict = _on_engine(course, found.files)
     kept = folder if folder.is_dir() else folder.parent
     try:
-        given = ask(course, verdict, check, kept, found.asked)
+        given = ask(course, verdict, check, kept, found.asked, part)
     except OSError as error:
         fail_at(error, kept / FILE)
     if as_json:
@@ -280,12 +289,17 @@ def _tell_of_progress(shown: Console, progress: Progress | None) -> None:
 
 
 def _offer_film(shown: Console, course: Course, folder: Path, verdict: Verdict) -> None:
-    """Says how to watch the first packet that goes wrong."""
+    """Says how to watch the first packet that goes wrong. One that only a proof has found is in no
+    case, and cannot be watched."""
     from p4lab.course.home import command
+    from p4lab.grading.text import number_of
 
-    if any(one.story is not None and one.story.differences for one in verdict.checks):
+    failed = [one for one in verdict.checks if one.story is not None and not one.proved]
+    with_packet = next((one for one in failed if one.story and one.story.differences), None)
+    if with_packet is not None:
         where = course.name if folder == Path(".") else f"{course.name} {shlex.quote(str(folder))}"
-        told = f"\nWatch it, step by step: {command()} check {where} --watch-it"
+        which = number_of(course, with_packet.id) or with_packet.id
+        told = f"\nWatch it, step by step: {command()} check {where} --watch-it {which}"
         shown.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -359,6 +373,7 @@ def _course(lab: str) -> Course:
     from p4lab.course.labs import LabError
     from p4lab.grading.course import load
 
+    labs_only(lab)
     try:
         course = load(lab)
         course.prepare(None)
@@ -413,7 +428,9 @@ def _on_engine(course: Course, files: Mapping[str, str]) -> Verdict:
     return judged.verdict
 
 
-def _proven(course: Course, files: Mapping[str, str], verdict: Verdict, seconds: float) -> Verdict:
+def _proven(
+    course: Course, files: Mapping[str, str], verdict: Verdict, seconds: float, part: str | None
+) -> Verdict:
     """The verdict after a proof: what passes all cases may fail with a packet that it finds."""
     from rich.console import Console
 
@@ -427,7 +444,7 @@ def _proven(course: Course, files: Mapping[str, str], verdict: Verdict, seconds:
         typer.echo(attempt.detail, err=True)
     if attempt.found is not None:
         verdict = charge_apart(course, files, verdict, [attempt.found], Limits())
-    return with_attempt(verdict, attempt)
+    return with_attempt(verdict, attempt, part)
 
 
 def _on_bench(course: Course, files: Mapping[str, str], bench: Bench) -> Verdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -36,7 +37,7 @@ def explain(code: Code = None, as_json: Json = False) -> None:
         pages = _engine.explanations()
         typer.echo(json.dumps(pages, indent=2) if as_json else _listing(pages), nl=as_json)
         return
-    page = _engine.explain(code)
+    page = _engine.explain(code) or _engine.explain(code := _padded(code))
     if page is None:
         nearest = ", ".join(_engine.nearest_codes(code))
         fail(
@@ -54,11 +55,17 @@ def explain(code: Code = None, as_json: Json = False) -> None:
         typer.echo(f"\n{_to_practise(level)}")
 
 
+def _padded(code: str) -> str:
+    """A code with all of its four digits, though zeros in front were left out: E305 is E0305."""
+    found = re.fullmatch(r"([A-Za-z])(\d{1,3})", code)
+    return f"{found[1]}{found[2]:0>4}" if found else code
+
+
 def _to_practise(level: Lesson) -> str:
     """Where the mistake is taught, and how to get there."""
     return (
         f"To practise it: part {level.number} of {level.lab}, {level.title}. "
-        f"Begin with: {command()} start {level.lab}"
+        f"Begin with: {command()} start {level.lab} mylab"
     )
 
 

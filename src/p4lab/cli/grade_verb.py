@@ -272,32 +272,30 @@ def _progress() -> Iterator[tuple[Callable[[int], None], Callable[[object], None
 
 
 def _tell(outcome: Outcome, out: Path) -> None:
-    from p4lab.grading.writers.summary import median, proofs
+    from p4lab.grading.writers.summary import Aside, median, proofs, submissions
     from p4lab.grading.writers.text import number, one_line
 
-    verdicts = [row.verdict for row in outcome.rows]
+    everybody = [row.verdict for row in outcome.rows]
+    verdicts = Aside(outcome.settled.absent).present(everybody)
     trouble = sum(bool(verdict.trouble) for verdict in verdicts)
     typer.echo(
-        f"{len(verdicts)} submissions, median {number(median(verdicts))} of "
-        f"{number(verdicts[0].max_points)} points, {trouble} that could not be graded."
+        f"{submissions(len(verdicts))}, median {number(median(verdicts))} of "
+        f"{number(everybody[0].max_points)} points, {trouble} that could not be graded."
     )
     if outcome.known:
-        typer.echo(f"{outcome.known} were judged before it was interrupted.")
+        were = "1 was" if outcome.known == 1 else f"{outcome.known} were"
+        typer.echo(f"{were} judged before, in a run that did not finish.")
     failed = sum(bool(row.detail) for row in outcome.rows)
     if failed:
         typer.echo(f"The grader failed on {failed}: see {out / 'grader-errors.txt'}.", err=True)
-    for told, names in (
-        ("Not on the roster", outcome.settled.strangers),
-        ("Late, but by an unknown time", outcome.settled.doubtful),
-    ):
-        if names:
-            typer.echo(f"{told}: {', '.join(map(one_line, names))}.", err=True)
+    for remark in outcome.remarks:
+        typer.echo(one_line(remark), err=True)
     if proven := proofs(verdicts):
         typer.echo(f"Proofs: {proven}.")
     if outcome.changed:
-        typer.echo(
-            f"{len(outcome.changed)} have different points than before: {out / 'changes.csv'}"
-        )
+        count = len(outcome.changed)
+        have = "1 student has" if count == 1 else f"{count} students have"
+        typer.echo(f"{have} different points than before: {out / 'changes.csv'}")
     typer.echo(f"Results: {out / 'summary.html'}")
     if outcome.alike:
         typer.echo("Some share rare lines: a table there shows who and which.")

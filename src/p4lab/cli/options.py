@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from p4lab.cli.errors import fail, fail_at, no_file
+from p4lab.command import command
 
 Program = Annotated[Path, typer.Argument(metavar="PROG.p4", help="The P4 program.")]
 IncludeDirs = Annotated[
@@ -44,6 +46,16 @@ Bmv2Compat = Annotated[
 ]
 
 _MACRO = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def labs_only(lab: str) -> None:
+    """Ends the verb for an exercise folder, which only `run` takes."""
+    from p4lab.course.home import names  # heavy: topologies, and with them pydantic
+    from p4lab.exercise.folders import is_exercise
+
+    if lab and lab not in names() and is_exercise(Path(lab)):
+        runs = f"{command()} run {shlex.quote(lab)}"
+        fail(f"{lab} is an exercise's folder, and this verb is for labs. To run it: {runs}")
 
 
 def tell_undefined(seed: int | None) -> None:

@@ -9,8 +9,8 @@ import typer
 
 from p4lab import registry
 from p4lab.cli.errors import fail
-from p4lab.cli.options import Bmv2Compat, Json, Undefined
-from p4lab.cli.run_verb import Down, Folder, Lab, Seed, TopologyName
+from p4lab.cli.options import Bmv2Compat, Json, Lab, Undefined, labs_only
+from p4lab.cli.run_verb import Down, Folder, Seed, TopologyName
 from p4lab.cli.running import plan_or_fail, reporting, tell_of_given
 from p4lab.cli.settings import SystemOptions
 from p4lab.cli.verbs import registered
@@ -68,6 +68,7 @@ def trace(
     """
     from rich.console import Console  # heavy: rich
 
+    labs_only(lab)
     plan = plan_or_fail(
         ctx,
         lab,

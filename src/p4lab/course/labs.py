@@ -16,7 +16,7 @@ from p4lab import registry
 from p4lab.course.home import Home, home_of, names
 from p4lab.model.run import Address, Plan, Stream
 from p4lab.model.system import Settings, System
-from p4lab.topology import Link, Topology
+from p4lab.topology import Link, Topology, TopologyError
 from p4lab.topology.lines import line_table
 from p4lab.topology.units import delay_nanoseconds
 
@@ -36,9 +36,14 @@ def home(lab: str) -> Home:
     """Where a lab lives. Raises LabError."""
     found = home_of(lab)
     if found is None:
+        known = ", ".join(names())
+        if lab and Path(lab).is_dir():
+            raise LabError(
+                f"{lab} is a folder, not a lab: give the lab first and then the folder; "
+                f"choose from {known}."
+            )
         if "/" in lab:
             raise LabError(f"{lab}: no such folder.")
-        known = ", ".join(names())
         raise LabError(f"there is no lab named {lab!r}; choose from {known}.")
     return found
 
@@ -115,7 +120,12 @@ def load_plan(
     run = _run(lab)
     system = _system(lab, run.system)
     place = home(lab)
-    network = place.topology(topology or run.topology)
+    try:
+        network = place.topology(topology or run.topology)
+    except TopologyError as error:
+        if error.network is not None:
+            _known_numbers(error.network)  # a misspelt one may be all that is wrong
+        raise
     if packets is not None and packets < 1:
         raise LabError(f"a stream needs at least 1 packet, not {packets}.")
     if packets is not None and packets > MOST_PACKETS:

@@ -131,24 +131,62 @@ def _copied(
     handed_in: Mapping[str, Mapping[str, str]],
     answers: Mapping[str, Mapping[str, str]],
 ) -> Iterator[Alike]:
-    """Who handed in an answer that is kept with the lab: with the marks that only that has, or with
-    nearly all of its lines as they are there, with its names and spaces."""
+    """Who handed in an answer that is kept with the lab, or a program of it beside other files:
+    with the marks that only that has, or with nearly all of its lines as they are there, with its
+    names and spaces."""
     starter = set(_exact(course.starter))
-    telling = {name: set(_exact(files)) - starter for name, files in answers.items()}
+    whole = {name: _telling(files, starter) for name, files in answers.items()}
+    parts = {
+        name: {file: _telling({file: files[file]}, starter) for file in _programs(files)}
+        for name, files in answers.items()
+    }
     for student, files in sorted(handed_in.items()):
         marks = [line.strip() for line in _lines([files]) if SOLUTION_MARK in line]
         if marks:
             yield Alike((student,), tuple(marks), known.SOLUTION)
             continue
         held = _exact(files)
-        shares = {
-            name: tuple(line for line in held if line in lines)
-            for name, lines in telling.items()
-            if len(lines) >= FEWEST
-        }
-        nearest = max(shares, key=lambda name: len(shares[name]) / len(telling[name]), default="")
-        if nearest and len(shares[nearest]) >= COPIED * len(telling[nearest]):
-            yield Alike((student,), shares[nearest], nearest)
+        copied = _most_copied(held, whole)
+        if copied:
+            yield Alike((student,), copied[1], copied[0])
+            continue
+        shares = [(name, _all_copied(held, telling)) for name, telling in parts.items()]
+        answer, found = max(
+            shares, key=lambda one: sum(map(len, one[1].values())), default=("", {})
+        )
+        if found:
+            lines = tuple(dict.fromkeys(line for share in found.values() for line in share))
+            yield Alike((student,), lines, f"{' and '.join(found)} of {answer}")
+
+
+def _programs(files: Mapping[str, str]) -> list[str]:
+    """What else there is, such as a table of ports, is written in one way."""
+    return [name for name in files if name.endswith(".p4")]
+
+
+def _telling(files: Mapping[str, str], starter: set[str]) -> set[str]:
+    return set(_exact(files)) - starter
+
+
+def _most_copied(
+    held: Sequence[str], telling: Mapping[str, set[str]]
+) -> tuple[str, tuple[str, ...]] | None:
+    """Of some answers' lines, by name, those that were copied the most completely, if any were."""
+    found = _all_copied(held, telling)
+    best = max(found, key=lambda name: len(found[name]) / len(telling[name]), default=None)
+    return None if best is None else (best, found[best])
+
+
+def _all_copied(held: Sequence[str], telling: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+    """All answers whose lines were copied, by name, and the lines."""
+    shares = {
+        name: tuple(line for line in held if line in lines)
+        for name, lines in telling.items()
+        if len(lines) >= FEWEST
+    }
+    return {
+        name: share for name, share in shares.items() if len(share) >= COPIED * len(telling[name])
+    }
 
 
 def _exact(files: Mapping[str, str]) -> tuple[str, ...]:

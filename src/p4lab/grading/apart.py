@@ -99,11 +99,13 @@ def film_apart(
     wanted: str | None,
     limits: Limits,
     waiting: AbstractContextManager[object] | None = None,
+    part: str | None = None,
 ) -> Film:
-    """The film of a check, or of the first that fails, made by a fork of this process."""
+    """The film of a check, or of the first that fails, of all or of a part, made by a fork of this
+    process."""
 
     def work() -> bytes:
-        return json.dumps(tidied(film(course, files, wanted).to_json())).encode()
+        return json.dumps(tidied(film(course, files, wanted, part).to_json())).encode()
 
     try:
         data = sandbox.run(work, _enough(limits, course), waiting)

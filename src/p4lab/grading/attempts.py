@@ -19,7 +19,7 @@ from p4lab.grading.course import Check, Course, Defines, Judged, inject
 from p4lab.grading.found import Found
 from p4lab.grading.judge import endless, work_of
 from p4lab.grading.nearest import Rule
-from p4lab.grading.record import CheckResult, Proof, Story, Verdict
+from p4lab.grading.record import CheckResult, Proof, Story, Verdict, of_part
 from p4lab.grading.story import alike, compare, traced
 from p4lab.grading.work import Work
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # not everybody has the solver
     from p4lab.prove.compare import Example
 
 FAILS = "some of its cases fail already"
+OTHERS_FAIL = "the proof is of the whole lab, and cases of other parts fail already"
 MISSING = "bitwuzla is missing, which answers the prover's questions"
 REGISTER = "wrong register"
 POLICIES = "policies are measured, and nothing is proven of them"
@@ -194,15 +195,20 @@ def charged(
     return replace(verdict, checks=tuple(results.values()))
 
 
-def with_attempt(verdict: Verdict, attempt: Attempt) -> Verdict:
+def with_attempt(verdict: Verdict, attempt: Attempt, part: str | None = None) -> Verdict:
     """The verdict with what is known of other packets than its cases. A case that was found for a
-    check which fails anyway tells nothing new."""
+    check which fails anyway tells nothing new, and of a `part` that passes it says that others
+    fail."""
     if verdict.proof is not None:  # it could not be tried
         return verdict
     refuted = [check.id for check in verdict.checks if check.proved]
     if refuted:
         return replace(verdict, proof=Proof("refuted", ", ".join(refuted)))
-    return replace(verdict, proof=sampled(FAILS).proof if attempt.found else attempt.proof)
+    if attempt.found is None:
+        return replace(verdict, proof=attempt.proof)
+    asked = of_part(verdict, part)
+    passes = part is not None and all(check.status == "passed" for check in asked)
+    return replace(verdict, proof=sampled(OTHERS_FAIL if passes else FAILS).proof)
 
 
 def _failed(result: CheckResult, story: Story) -> CheckResult:

@@ -66,13 +66,14 @@ class How:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of it: the rows of the class, who shares lines, whose points changed, and how many
-    verdicts were there from a grading that was interrupted."""
+    """What came of it: the rows of the class, who shares lines, whose points changed, how many
+    verdicts were there from a grading that did not finish, and what an instructor should know."""
 
     settled: Class
     alike: Sequence[Alike]
     changed: Sequence[Change]
     known: int
+    remarks: tuple[str, ...] = ()
 
     @property
     def rows(self) -> Sequence[Graded]:
@@ -82,6 +83,7 @@ class Outcome:
 def check(inbox: Inbox, out: Path, leave_out: Sequence[Path] = ()) -> None:
     """Raises GradingError for what keeps a class from being graded, before anything is made."""
     results.check_output(out)
+    _decided(inbox)
     classes = inbox.cohorts if inbox.one else [*inbox.folders, *inbox.cohorts]
     handins.check(classes, [out, *leave_out])
 
@@ -103,18 +105,22 @@ def grade(
     interrupted, earlier results are as before, and what is judged is kept for the next time.
     """
     check(inbox, out, leave_out)
-    decided = rules.read(inbox.rules) if inbox.rules else rules.Rules()
-    people = roster.read(inbox.roster) if inbox.roster else None
+    decided, people = _decided(inbox)
     task = Task(course.name, known.wanted(course), how.seed, how.limits, how.prove)
     besides = [out, *leave_out, *filter(None, (inbox.roster, inbox.rules))]
     with (
         tempfile.TemporaryDirectory(prefix="p4lab-class-") as scratch,
         folder.Hands(how.workers or folder.cores()) as hands,
     ):
+        loose: list[str] = []
         if inbox.one:
             found = handins.attempts(inbox.folders)
         else:
-            found = handins.entries(inbox.folders, Path(scratch) / "class", besides)
+            place = Path(scratch) / "class"
+            there = handins.entries(inbox.folders, place, besides, task.wanted.suffix)
+            found = [entry for entry in there if not entry.loose]
+            loose = [entry.source[0][0] for entry in there if entry.loose]
+        decided = standing.named(decided, found, people)
         with journal.opened(out, journal.key_of(course, task)) as kept:
             before = len(kept)
             begin(len(found))
@@ -147,18 +153,19 @@ def grade(
             earlier = _earlier(inbox.cohorts, Path(scratch) / "earlier", task, hands)
             alike = _alike(course, settled, earlier)
             changed = changes(results.earlier(out), [row.verdict for row in settled.rows])
+            remarks = settled.remarks()
+            if loose:
+                remarks += (f"Left out as nobody's submission: {', '.join(loose)}.",)
             beside = Beside(
                 settled.people,
-                frozenset(
-                    row.verdict.student
-                    for row in settled.rows
-                    if row.verdict.trouble == standing.NOTHING
-                ),
+                settled.absent,
                 decided.canvas.assignment,
                 alike,
                 changed,
                 {course.name: _handed_in(settled), **earlier},
                 course.starter,
+                frozenset(settled.doubtful),
+                remarks,
             )
             cases = plain.NOISE if course.is_p4 else plain.OTHER_NUMBERS
             noise = cases if any(check.hidden for check in course.checks) else ""
@@ -174,7 +181,13 @@ def grade(
             )
             results.write(out, {**extra, **files})
             kept.finish()
-    return Outcome(settled, alike, changed, before)
+    return Outcome(settled, alike, changed, before, remarks)
+
+
+def _decided(inbox: Inbox) -> tuple[rules.Rules, roster.Roster | None]:
+    """What its instructor has decided, and who takes part. Raises GradingError."""
+    decided = rules.read(inbox.rules) if inbox.rules else rules.Rules()
+    return decided, roster.read(inbox.roster) if inbox.roster else None
 
 
 def _handed_in(settled: Class) -> Files:
@@ -206,7 +219,8 @@ def _earlier(
         label = place.name.removesuffix(".zip") or str(place)
         if label in found:
             raise GradingError(f"{place}: two earlier classes are called {label}; rename one.")
-        there = handins.entries([place], scratch / str(number))
+        there = handins.entries([place], scratch / str(number), suffix=task.wanted.suffix)
+        there = [entry for entry in there if not entry.loose]
         read = folder.read_all(there, task, hands)
         found[label] = {
             entry.student: submission.files

@@ -36,6 +36,8 @@ EXPORT_MEMBERS = 100 * MEMBERS
 EXPORT_BYTES = 4 << 30
 """Most that is unpacked of an export"""
 
+_LITTER = frozenset({"__macosx", "thumbs.db", "desktop.ini"})
+"""What Windows and macOS leave in folders"""
 _CANVAS = re.compile(
     r"(?:(?P<late_anonymous>LATE_)?anon_(?P<anonymous>[^_]+)|"
     r"(?P<name>.+?)(?P<late>_LATE)?_(?P<user>\d+))_(?P<upload>\d+)_(?P<file>.+)",
@@ -56,7 +58,8 @@ class Entry:
     """One attempt of a student or a team: the name of every file or folder of it, and where that
     is. `user` is the platform's number for who it is; `late` is what it says of the time, `when`
     the time itself if it is known. `members` are those who handed it in, if the platform names
-    each: what they may be called, the surest first. Attempts come in the order of `turn`."""
+    each: what they may be called, the surest first. Attempts come in the order of `turn`. What lies
+    `loose` beside a platform's export, and is no submission by its name, is nobody's."""
 
     student: str
     source: tuple[tuple[str, Path], ...]
@@ -65,14 +68,18 @@ class Entry:
     when: datetime | None = None
     turn: tuple[int, float] = (0, 0)
     members: tuple[tuple[str, ...], ...] = ()
+    loose: bool = False
 
 
-def entries(folders: Sequence[Path], scratch: Path, leave_out: Iterable[Path] = ()) -> list[Entry]:
+def entries(
+    folders: Sequence[Path], scratch: Path, leave_out: Iterable[Path] = (), suffix: str = ".p4"
+) -> list[Entry]:
     """Everything in the folders of a class, by student and then from the first attempt to the last.
 
     Hidden files and the paths `leave_out` are left out. Zips in place of folders are unpacked below
     `scratch`. A student is named by the file or folder; where two are of one name in one folder,
-    each keeps its whole name, or gets the platform's number. Raises GradingError.
+    each keeps its whole name, or gets the platform's number. The lab asks for files with `suffix`.
+    Raises GradingError.
     """
     others = {os.path.abspath(path) for path in leave_out}
     found: list[Entry] = []
@@ -80,7 +87,7 @@ def entries(folders: Sequence[Path], scratch: Path, leave_out: Iterable[Path] = 
         place = scratch / str(number)
         there = _unpacked(folder, place) if folder.is_file() else folder
         there = _inner(there)
-        attempts = _attempts(_entries_of(_visible(there, others, folder)))
+        attempts = _attempts(_entries_of(_visible(there, others, folder), suffix))
         found += [replace(entry, turn=(number, order)) for entry, order in attempts]
     return sorted(found, key=lambda entry: (entry.student, entry.turn))
 
@@ -110,7 +117,7 @@ def _visible(there: Path, others: set[str], named: Path) -> list[Path]:
         path
         for path in listed
         if not path.name.startswith(".")
-        and path.name != "__MACOSX"
+        and path.name.lower() not in _LITTER
         and os.path.abspath(path) not in others
     ]
     if not paths:
@@ -118,12 +125,13 @@ def _visible(there: Path, others: set[str], named: Path) -> list[Path]:
     return paths
 
 
-def _entries_of(paths: Sequence[Path]) -> list[Entry]:
+def _entries_of(paths: Sequence[Path], suffix: str) -> list[Entry]:
     """The entries of one folder, each student once but for attempts."""
     uploads: dict[tuple[str, str], list[tuple[str, Path]]] = {}
     late: set[tuple[str, str]] = set()
     single: list[Entry] = []
     named, paths = _of_gradescope(paths)
+    exported = bool(named)
     for path in paths:
         if _is_file(path) and (match := _CANVAS.fullmatch(path.name)):
             key = (match["name"] or "anonymous", match["user"] or match["anonymous"])
@@ -131,6 +139,7 @@ def _entries_of(paths: Sequence[Path]) -> list[Entry]:
             if match["late"] or match["late_anonymous"]:
                 late.add(key)
         elif match := _MOODLE.fullmatch(path.name):
+            exported = True
             if match["plugin"] == "file":
                 key = (match["name"], match["user"])
                 uploads.setdefault(key, []).append((match["file"] or path.name, path))
@@ -141,6 +150,8 @@ def _entries_of(paths: Sequence[Path]) -> list[Entry]:
         entry if names.count(entry.student) == 1 else replace(entry, student=entry.source[0][0])
         for entry in single
     ]
+    if exported or uploads:
+        single = [replace(one, loose=_is_loose(one.source[0][1], suffix)) for one in single]
     taken = [entry.student for entry in single] + [name for name, _ in uploads]
     return [*named, *single] + [
         Entry(
@@ -193,6 +204,11 @@ def _of_gradescope(paths: Sequence[Path]) -> tuple[list[Entry], list[Path]]:
             )
         )
     return entries, others
+
+
+def _is_loose(path: Path, suffix: str) -> bool:
+    """Whether this is no submission by its name, but a note, a list or the like."""
+    return _is_file(path) and not path.name.lower().removesuffix(".txt").endswith((suffix, ".zip"))
 
 
 def _is_file(path: Path) -> bool:

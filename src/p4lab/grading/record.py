@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -210,3 +210,20 @@ def by_part(checks: Iterable[CheckResult]) -> dict[str, tuple[CheckResult, ...]]
     for check in checks:
         parts.setdefault(check.part, []).append(check)
     return {part: tuple(found) for part, found in parts.items()}
+
+
+def of_part(verdict: Verdict, part: str | None) -> Sequence[CheckResult]:
+    """The checks of a part, and what stands before all parts as far as it has not passed; without a
+    `part` all checks."""
+    if part is None:
+        return verdict.checks
+    return [c for c in verdict.checks if c.part == part or (not c.part and c.status != "passed")]
+
+
+def to_tell(verdict: Verdict, part: str | None) -> CheckResult:
+    """The check to tell of if nobody names one: the first that fails, of all or of a part; else the
+    first that waits, else the last."""
+    checks = of_part(verdict, part)
+    failed = (one for one in checks if one.story is not None)
+    waiting = (one for one in checks if one.status == "skipped")
+    return next(failed, None) or next(waiting, checks[-1])

@@ -10,11 +10,12 @@ Moodle   the grading worksheet of an assignment: Identifier, Full name, ..., Gra
 from __future__ import annotations
 
 import csv
+import difflib
 import hashlib
 import io
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -97,6 +98,33 @@ class Roster:
         name = plain(label)
         yield [one for one in self.people if name and plain(one.team) == name]
         yield [one for one in self.people if name in _spellings(one.name)]
+
+
+def meant(label: str, people: Iterable[Person]) -> tuple[Person, ...]:
+    """Who may be called so, by what tells most: the id, an address or a number, the name however it
+    is spelt. Several if it is not clear."""
+    people = tuple(people)
+    key, name = label.strip().casefold(), plain(label)
+    ways: tuple[Callable[[Person], bool], ...] = (
+        lambda one: label == one.id,
+        lambda one: key == one.id.casefold(),
+        lambda one: key in ({one.email.casefold(), _local(one.email), one.user} | one.others),
+        lambda one: name in _spellings(one.name),
+    )
+    for fits in ways:
+        if found := tuple(one for one in people if label.strip() and fits(one)):
+            return found
+    return ()
+
+
+def nearest(label: str, people: Iterable[Person], most: int = 3) -> list[Person]:
+    """Those who are called nearly so, the nearest first."""
+    called: dict[str, Person] = {}
+    for one in people:
+        for name in (one.id, one.email, _local(one.email), one.user, one.name):
+            called.setdefault(name.casefold(), one)
+    near = difflib.get_close_matches(label.casefold(), filter(None, called), n=10)
+    return list({called[name].id: called[name] for name in near}.values())[:most]
 
 
 def login_of(id: str) -> str:

@@ -114,7 +114,8 @@ class Scenario(Configuration, _Table):
     all the same (`bier.tc`, or all of a header: `bier.*`) and headers that may be there or not
     (`bier`), and `others = "ignore"` allows packets that nobody expects. Noise stands for what P4
     leaves undefined, such as a field that was never written, in hidden cases always, and with
-    `undefined` in those that students read, too; a number is the seed of that noise."""
+    `undefined` in those that students read, too; a number is the seed of that noise, and an
+    expression says which of the two."""
 
     say: str
     defines: dict[str, Written] = {}
@@ -126,7 +127,7 @@ class Scenario(Configuration, _Table):
     expect: list[Expect] | None = None
     ignore: list[str] = []
     others: Literal["forbid", "ignore"] = "forbid"
-    undefined: bool | int = False
+    undefined: bool | int | str = False
     network: Network | None = None
 
 
@@ -305,11 +306,12 @@ class Layouts(Protocol):
         """Header to field to width."""
 
 
-def _noise(scenario: Scenario, seed: str, hidden: bool) -> int | None:
+def _noise(scenario: Scenario, seed: str, hidden: bool, names: Mapping[str, Any]) -> int | None:
     """The seed of a case's noise, None if it has none."""
-    if not isinstance(scenario.undefined, bool):
-        return scenario.undefined
-    if hidden or scenario.undefined:
+    said = drawing.value(scenario.undefined, names)
+    if not isinstance(said, bool):
+        return int(said)
+    if hidden or said:
         return random.Random(f"{seed}/undefined").getrandbits(32)
     return None
 
@@ -321,7 +323,7 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
     say = drawing.filled(scenario.say, names)
     given = {**macros, **scenario.defines}
     defines = tuple((name, str(drawing.value(item, names))) for name, item in given.items())
-    undefined = _noise(scenario, seed, hidden)
+    undefined = _noise(scenario, seed, hidden, names)
     network = scenario.network
     if network is not None:
         case = NetworkCase(
@@ -456,7 +458,7 @@ def _sending(
     opening = f"{later}a packet comes in on port {port}: "
     brief = later + drawing.filled(send.say, names) if send.say else ""
     if brief:
-        opening = f"{brief}; on port {port} comes "
+        opening = f"{brief}: " if f"port {port}" in brief else f"{brief}, on port {port}: "
     told = Told(opening, packet, frames.Headers(layout, kit.system.notation))
     return Sending(port, data, told, brief, last + wait * MICROSECOND, send.silent)
 

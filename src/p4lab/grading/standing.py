@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -10,26 +10,43 @@ from p4lab.grading.course import Course
 from p4lab.grading.handins import Entry
 from p4lab.grading.judge import nothing
 from p4lab.grading.record import Adjustment, Verdict
-from p4lab.grading.roster import Person, Roster
+from p4lab.grading.roster import Person, Roster, meant, nearest
 from p4lab.grading.rules import Rules
 from p4lab.grading.workers import GradingError
 from p4lab.grading.writers.layout import Graded
-from p4lab.grading.writers.text import number
+from p4lab.grading.writers.text import number, one_line
 
 NOTHING = "Nothing was handed in."
+LATE = "It was late, but by an unknown time: nothing was taken off."
+SHOWN = 3
+"""Most students that a sentence names"""
 
 
 @dataclass(frozen=True)
 class Class:
     """What a class gets: a row for each student, and those who wrote each row, by student, where
     several did. `strangers` are entries of nobody on the roster, `doubtful` those that are late by
-    nobody knows how much."""
+    nobody knows how much; `absent` are those on the roster who handed in nothing."""
 
     rows: tuple[Graded, ...]
     people: Mapping[str, Person]
     teams: Mapping[str, tuple[str, ...]]
     strangers: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
+    absent: frozenset[str] = frozenset()
+
+    def remarks(self) -> tuple[str, ...]:
+        """What an instructor should know of it, in sentences."""
+        told = []
+        if self.absent:
+            told.append(f"{len(self.absent)} on the roster handed in nothing.")
+        for what, names in (
+            ("Not on the roster", self.strangers),
+            ("Late, but by an unknown time", self.doubtful),
+        ):
+            if names:
+                told.append(f"{what}: {', '.join(names)}.")
+        return tuple(told)
 
 
 def settle(
@@ -41,6 +58,7 @@ def settle(
 ) -> Class:
     """The rows of a class; `graded` are the verdicts on the entries, in their order. Raises
     GradingError for a rule about a student whom nobody knows."""
+    rules = named(rules, found, roster)
     attempts: dict[str, list[tuple[Entry, Graded]]] = {}
     owners: dict[str, tuple[Person, ...]] = {}
     for entry, row in zip(found, graded, strict=True):
@@ -59,20 +77,35 @@ def settle(
         for person in owners[key] or (_stranger(tried[-1][0], key.removeprefix("\0"), roster),):
             row, unclear = _counted(course, tried, rules, person)
             rows.append(row)
-            people_of[person.id] = person
+            people_of[person.id] = _numbered(person, owners[key], tried[-1][0])
             if len(owners[key]) > 1:
                 teams[person.id] = tuple(one.id for one in owners[key])
             if unclear:
                 doubtful.append(person.id)
     strangers = tuple(key.removeprefix("\0") for key in attempts if not owners[key])
+    absent = set()
     for person in roster.people if roster else ():
         if person.id not in people_of:
+            absent.add(person.id)
             people_of[person.id] = person
             verdict = _adjusted(nothing(course, person.id, NOTHING), rules)
             rows.append(Graded(verdict, told(verdict)))
-    _all_known(rules, set(people_of))
     rows.sort(key=lambda row: row.verdict.student)
-    return Class(tuple(rows), people_of, teams, strangers if roster else (), tuple(doubtful))
+    return Class(
+        tuple(rows),
+        people_of,
+        teams,
+        strangers if roster else (),
+        tuple(sorted(doubtful)),
+        frozenset(absent),
+    )
+
+
+def _numbered(person: Person, owners: Sequence[Person], entry: Entry) -> Person:
+    """The person with the platform's number, where only the platform gives one."""
+    if person.user or len(owners) != 1:
+        return person
+    return replace(person, user=entry.user)
 
 
 def _people(entry: Entry, roster: Roster | None) -> tuple[Person, ...]:
@@ -116,7 +149,9 @@ def _counted(
     notes = row.notes
     if last:
         notes += (f"Attempt {chosen + 1} of {last + 1} counts, the {rules.attempt} one.",)
-    unclear = entry.late and _when(entry, person) is None and rules.due is not None
+    unclear = entry.late and _when(entry, person) is None
+    if unclear:
+        notes += (LATE,)
     verdict = _adjusted(row.verdict, rules)
     return replace(row, verdict=verdict, notes=(*notes, *told(verdict))), unclear
 
@@ -159,15 +194,47 @@ def _adjusted(verdict: Verdict, rules: Rules) -> Verdict:
     return verdict
 
 
-def _all_known(rules: Rules, known: set[str]) -> None:
-    """Raises GradingError for a name that is nobody's: a typing mistake would cost points."""
-    for name in [*rules.days, *(rule.student for rule in rules.adjust)]:
-        if name not in known:
-            near = ", ".join(sorted(known)[:3])
+def named(rules: Rules, found: Sequence[Entry], roster: Roster | None) -> Rules:
+    """The rules, with each student named by the id. Raises GradingError for one that is nobody's,
+    or could be several people's: a typing mistake would cost points."""
+    people = {one.id: one for one in roster.people} if roster else {}
+    for entry in found:
+        for person in _people(entry, roster) or (_stranger(entry, entry.student, roster),):
+            people.setdefault(person.id, person)
+    days: dict[str, int] = {}
+    for name, free in rules.days.items():
+        who = _meant(name, people.values())
+        if who in days:
             raise GradingError(
-                f"the rules speak of {name!r}, who is not in the class; students are named as in "
-                f"grades.csv, such as {near}."
+                f"the rules speak of the free days of {who!r} twice; once is enough."
             )
+        days[who] = free
+    adjust = [
+        rule.model_copy(update={"student": _meant(rule.student, people.values())})
+        for rule in rules.adjust
+    ]
+    return rules.model_copy(update={"days": days, "adjust": adjust})
+
+
+def _meant(name: str, people: Iterable[Person]) -> str:
+    """The id of the one who is called so. Raises GradingError."""
+    people = tuple(people)
+    found = meant(name, people)
+    if len(found) == 1:
+        return found[0].id
+    if found:
+        several = ", ".join(one_line(one.id) for one in found[:SHOWN])
+        raise GradingError(f"the rules speak of {name!r}, who may be {several}; name one by that.")
+    if near := nearest(name, people):
+        advice = f"did you mean {' or '.join(map(_called, near))}?"
+    else:
+        such = ", ".join(_called(one) for one in people[:SHOWN])
+        advice = f"students are named by their id, address, number or name, such as {such}."
+    raise GradingError(f"the rules speak of {name!r}, who is not in the class; {advice}")
+
+
+def _called(person: Person) -> str:
+    return one_line(f"{person.id} ({person.name})" if person.name else person.id)
 
 
 def told(verdict: Verdict) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from p4lab.grading import asked
 from p4lab.grading.course import Check, Course
-from p4lab.grading.record import CheckResult, Story, Verdict
+from p4lab.grading.record import CheckResult, Story, Verdict, of_part, to_tell
 
 TITLES = ("Where", "What", "Almost the code")
 
@@ -45,15 +45,15 @@ def ask(
     wanted: str | None,
     folder: Path,
     before: Mapping[str, int] | None,
+    part: str | None = None,
 ) -> Help:
-    """One step more than `before` for a failed check, or for the first that fails; kept in the
-    student's folder. Raises OSError if it cannot be kept."""
-    failed = [one for one in verdict.checks if one.story is not None]
+    """One step more than `before` for a failed check, or for the first that fails, of all or of a
+    part; kept in the student's folder. Raises OSError if it cannot be kept."""
     if verdict.trouble:
         return Help("", "", why=verdict.trouble)
-    if wanted is None and not failed:
+    if wanted is None and all(one.status == "passed" for one in of_part(verdict, part)):
         return Help("", "", why="Nothing fails: there is nothing to say.")
-    chosen = wanted or failed[0].id
+    chosen = wanted or to_tell(verdict, part).id
     result = next(one for one in verdict.checks if one.id == chosen)
     if result.story is None:
         return Help(result.id, result.title, why=_no_need(course, result))

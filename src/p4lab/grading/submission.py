@@ -459,6 +459,9 @@ def _nothing(found: Sequence[_Found], wanted: str) -> str:
         return f"The submission is a checkout of the course without a {wanted} of your own."
     if any(file.path.lower().endswith(".zip") for file in found):
         return f"The submission has no {wanted}; a zip inside of a zip is not opened."
+    links = [file for file in found if file.place is not None and file.place.is_symlink()]
+    if links:
+        return f"{shown(links[0].path)} is a symbolic link; hand in the files themselves."
     programs = [file for file in found if file.path.lower().endswith(".p4")]
     names = sorted(shown(file.path) for file in programs or found)
     more = ", ..." if len(names) > SHOWN_NAMES else ""

@@ -22,6 +22,7 @@ from p4lab.grading.record import (
     Verdict,
     Warned,
     by_part,
+    of_part,
 )
 from p4lab.grading.writers import plain
 
@@ -70,14 +71,6 @@ def render(
     if verdict.proof is not None:
         parts += [Text(), Text(plain.proof(verdict.proof))]
     return Group(*parts)
-
-
-def of_part(verdict: Verdict, part: str | None) -> Sequence[CheckResult]:
-    """The checks of a part, and what stands before all parts as far as it has not passed; without a
-    `part` all checks."""
-    if part is None:
-        return verdict.checks
-    return [c for c in verdict.checks if c.part == part or (not c.part and c.status != "passed")]
 
 
 def number_of(course: Course, check: str) -> str:

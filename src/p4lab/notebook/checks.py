@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 from p4lab.grading import asked
 from p4lab.grading.course import Course, load
 from p4lab.grading.progress import ProgressError, recorded
-from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
+from p4lab.grading.record import (
+    CheckResult,
+    PacketDifference,
+    Story,
+    Verdict,
+    Warned,
+    of_part,
+)
 from p4lab.grading.steps import Help, ask
 from p4lab.grading.submission import Submission, not_judged
-from p4lab.grading.text import MOST_WARNINGS, of_part, waits
+from p4lab.grading.text import MOST_WARNINGS, waits
 from p4lab.notebook.folder import Folder
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ order of the file.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,7 +80,12 @@ class TopologyFile(Strict):
 
 
 class TopologyError(FileError):
-    """A topology that cannot be used. `problems` has every mistake found, in file order."""
+    """A topology that cannot be used. `problems` has every mistake found, in file order; `network`
+    what the file has of routers, if only its rows contradict each other."""
+
+    def __init__(self, problems: Sequence[Problem], network: Topology | None = None) -> None:
+        super().__init__(problems)
+        self.network = network
 
 
 def names() -> tuple[str, ...]:
@@ -166,11 +172,10 @@ class _Builder:
         by_name = {router.name: router for router in routers}
         numbers = self.host_numbers(by_name)
         rows = self.link_rows(by_name)
+        links = () if self.problems else self.cabled(rows)
         if self.problems:
-            raise TopologyError(self.problems)
-        links = self.cabled(rows)
-        if self.problems:
-            raise TopologyError(self.problems)
+            read = Topology(self.file.name, self.file.description, routers, (), ())
+            raise TopologyError(self.problems, read)
         ports = {link.b: link.a_port for link in links}
         hosts = tuple(
             Host(row.name, numbers[i], row.router, by_name[row.router].number, ports[row.name])
@@ -334,7 +339,9 @@ def _clash(key: str, value: object, router: Router, other: Router) -> str:
         return f"two routers are named {value!r}: rename one"
     if key == "number":
         return f"two routers have number {value}: give one another number"
-    return f"routers {other.name} and {router.name} both have {key} {value}: give one another"
+    default = next((one for one in (other, router) if key not in dict(one.numbers)), None)
+    own = f" ({default.name} by its number)" if default else ""
+    return f"routers {other.name} and {router.name} both have {key} {value}{own}: give one another"
 
 
 def _unreachable(file: str, routers: tuple[Router, ...], links: tuple[Link, ...]) -> list[str]:

@@ -191,7 +191,7 @@ class Sent:
             return f"{host} got {some} to {self.stream.destination}."
         parts = [f"{_names(got)} got {what} to {self.stream.destination}"]
         if self.missing:
-            parts.append(f"{_names(self.missing)} did not")
+            parts.append(f"{_names(self.missing)} {'did not' if got else 'should have'}")
         if self.duplicates:
             parts.append(f"{_names(self.duplicates)} got duplicates")
         return " ".join([f"{'; '.join(parts)}.", *self.notes])

@@ -128,8 +128,10 @@ def _beside(one: Statement, other: Statement) -> bool:
 
 
 def _runs(ways: Ways, action: str) -> bool:
-    """Whether the student's packet has just come to an action: by a table, or by a call."""
-    around = [ran.statement.around for ran in ways.parting.theirs.ran]
+    """Whether the student's packet has just come to an action, which may be empty: by a table, or
+    by a call."""
+    own = [ran.statement for ran in ways.parting.theirs.ran]
+    around = [name for one in own for name in (one.around, one.called)]
     steps = [step for ran in ways.parting.before[-1:] for step in ran.steps]
     tables = [str(step["action"]) for step in steps if step["kind"] == "table"]
     return action in around or any(name.endswith(f".{action}") for name in tables)

@@ -17,7 +17,7 @@ from p4lab.grading.frames import Layout
 from p4lab.grading.judge import failing, judge, work_of
 from p4lab.grading.networks import watched as network_watched
 from p4lab.grading.probes import Statement
-from p4lab.grading.record import CheckResult, PacketDifference, Place, Story
+from p4lab.grading.record import CheckResult, PacketDifference, Place, Story, to_tell
 from p4lab.grading.story import source_of
 from p4lab.grading.ways import Parting, Stretch, after, partings, stretches, unscoped
 from p4lab.grading.work import Work
@@ -25,6 +25,7 @@ from p4lab.steps import Lines
 
 MOST_FRAMES = 120
 FIRST_FRAMES = 10  # of more than that, these and the last
+DROPPED = "none: it is dropped"
 MOST_PARTED = 6  # variables that are followed because the ways part at them
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
@@ -42,11 +43,13 @@ class Sides:
     statements: tuple[dict[int, Statement], dict[int, Statement]] = ({}, {})
 
 
-def film(course: Course, files: Mapping[str, str], wanted: str | None) -> Film:
-    """The film of a check of the student's files, or of the first that fails. Raises LabError."""
+def film(
+    course: Course, files: Mapping[str, str], wanted: str | None, part: str | None = None
+) -> Film:
+    """The film of a check of the student's files, or of the first that fails, of all or of a part.
+    Raises LabError."""
     verdict = judge(course, files)
-    failed = [one.id for one in verdict.checks if one.story is not None]
-    chosen = wanted or (failed[0] if failed else course.checks[-1].id)
+    chosen = wanted or to_tell(verdict, part).id
     result = next(one for one in verdict.checks if one.id == chosen)
     check = next(one for one in course.checks if one.id == chosen)
     if verdict.trouble or result.story is None:
@@ -253,8 +256,13 @@ class _Shots:
         """What should be known where the ways part, and what is."""
         start = self._starts.get(parting.at, {})
         expected, shown = dict(got), dict(got)
+        drops = _marks(parting.mine) and not _marks(parting.theirs)
         for name in parting.names:
             watched = self._watched.name_of(name)
+            if watched and drops and name.endswith(".egress_spec"):
+                expected[watched] = DROPPED
+                shown[watched] = after(parting.theirs, name) or start.get(watched, "")
+                continue
             if watched and ":" not in name:  # a parameter of a function is another one in each call
                 for state, side in ((expected, parting.mine), (shown, parting.theirs)):
                     value = after(side, name) or start.get(watched) or _first(parting, name)
@@ -265,6 +273,11 @@ class _Shots:
                 found = {self._watched.name_of(name): str(value) for name, value in sync[2]}
                 state.update({name: value for name, value in found.items() if name})
         return expected, shown
+
+
+def _marks(stretch: Stretch) -> bool:
+    """Whether a stretch ends where the packet is marked to be dropped."""
+    return stretch.sync[:2] == ("extern", "mark_to_drop")
 
 
 def _first(parting: Parting, name: str) -> str:

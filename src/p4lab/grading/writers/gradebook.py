@@ -72,13 +72,16 @@ def _canvas_cells(person: Person) -> Mapping[str, str]:
 def moodle(
     verdicts: Sequence[Verdict], people: Mapping[str, Person], absent: frozenset[str]
 ) -> str:
-    """Moodle's own worksheet with the grades filled in, to the scale of its column Maximum grade; a
-    new one if the roster is none."""
+    """Moodle's own worksheet with the grades filled in, to the scale of its column Maximum grade,
+    and without anybody who is not in it; a new one if the roster is none."""
     rows = [people[verdict.student].row for verdict in verdicts]
-    columns = next((list(row) for row in rows if "Identifier" in row), list(MOODLE))
+    own = next((list(row) for row in rows if "Identifier" in row), None)
+    columns = own or list(MOODLE)
     lines = [columns]
     for verdict in verdicts:
         person = people[verdict.student]
+        if own and "Identifier" not in person.row:
+            continue
         cells = dict(person.row) if "Identifier" in person.row else _moodle_cells(person, verdict)
         if verdict.student not in absent:
             cells["Grade"] = number(_scaled(verdict, cells))

@@ -49,7 +49,8 @@ class Graded:
 class Beside:
     """What is known of a class beside its verdicts: who is who, who handed in nothing, the column
     of the grade book, who shares telling lines, what an earlier grading said otherwise, and what
-    Dolos gets: files by student and class, and what everybody was given."""
+    Dolos gets: files by student and class, and what everybody was given; who is late by an unknown
+    time, and sentences for the instructor."""
 
     people: Mapping[str, Person] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
@@ -58,6 +59,8 @@ class Beside:
     changed: Sequence[Change] = ()
     classes: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
+    late: frozenset[str] = frozenset()
+    remarks: Sequence[str] = ()
 
 
 def files(
@@ -79,9 +82,10 @@ def files(
     full = [row.verdict for row in rows]
     shown = [for_student(verdict, reveal=reveal) for verdict in full]
     names = file_names(verdict.student for verdict in full)
-    common = (lab, shown, heading, names, beside.alike, beside.changed)
+    aside = summary.Aside(beside.absent, beside.remarks)
+    common = (lab, shown, heading, names, beside.alike, beside.changed, aside)
     found = {
-        "grades.csv": table.as_csv(shown, beside.people),
+        "grades.csv": table.as_csv(shown, beside.people, beside.late),
         "heatmap.svg": heatmap.draw(lab, shown),
         "statistics.csv": statistics.as_csv(shown),
         "summary.html": summary.as_html(*common),

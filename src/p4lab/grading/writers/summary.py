@@ -61,6 +61,21 @@ class Mistake:
     students: int
 
 
+@dataclass(frozen=True)
+class Aside:
+    """Who handed in nothing, and sentences that an instructor should read."""
+
+    absent: frozenset[str] = frozenset()
+    remarks: Sequence[str] = ()
+
+    def present(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """Those on what was handed in."""
+        return [verdict for verdict in verdicts if verdict.student not in self.absent]
+
+
+NOTHING_ASIDE = Aside()
+
+
 def counts(verdicts: Sequence[Verdict]) -> list[CheckCount]:
     """In the order of the lab."""
     rows = []
@@ -87,18 +102,24 @@ def mistakes(verdicts: Sequence[Verdict]) -> list[Mistake]:
 
 
 def median(verdicts: Sequence[Verdict]) -> float:
-    points = sorted(verdict.points for verdict in verdicts)
+    """Of the points; 0 if there are none."""
+    points = sorted(verdict.points for verdict in verdicts) or [0]
     middle = len(points) // 2
     return points[middle] if len(points) % 2 else (points[middle - 1] + points[middle]) / 2
 
 
-def _facts(verdicts: Sequence[Verdict]) -> str:
+def submissions(count: int) -> str:
+    return "1 submission" if count == 1 else f"{count} submissions"
+
+
+def _facts(verdicts: Sequence[Verdict], aside: Aside) -> str:
     most = verdicts[0].max_points
+    verdicts = aside.present(verdicts)
     full = sum(verdict.passed for verdict in verdicts)
     trouble = sum(bool(verdict.trouble) for verdict in verdicts)
     told = (
-        f"{len(verdicts)} submissions, median {number(median(verdicts))} of {number(most)} points, "
-        f"{full} with every check passed, {trouble} that could not be graded"
+        f"{submissions(len(verdicts))}, median {number(median(verdicts))} of "
+        f"{number(most)} points, {full} with every check passed, {trouble} that could not be graded"
     )
     return "; ".join(filter(None, (told, proofs(verdicts))))
 
@@ -121,9 +142,10 @@ def as_markdown(
     files: Mapping[str, str],
     alike: Sequence[Alike] = (),
     changed: Sequence[Change] = (),
+    aside: Aside = NOTHING_ASIDE,
 ) -> str:
     """`files` are the names of the students' reports."""
-    return "\n".join(_markdown(lab, verdicts, heading, files, alike, changed)) + "\n"
+    return "\n".join(_markdown(lab, verdicts, heading, files, alike, changed, aside)) + "\n"
 
 
 def _markdown(
@@ -133,9 +155,12 @@ def _markdown(
     files: Mapping[str, str],
     alike: Sequence[Alike] = (),
     changed: Sequence[Change] = (),
+    aside: Aside = NOTHING_ASIDE,
 ) -> Iterator[str]:
     yield f"# {markdown(lab)}: {markdown(heading.title)}"
-    yield from ("", f"{_facts(verdicts)}.")
+    yield from ("", f"{_facts(verdicts, aside)}.")
+    for remark in aside.remarks:
+        yield from ("", markdown(remark))
     yield from ("", "## Checks", "")
     yield f"| check | {' | '.join(_HEADS)} |"
     yield f"|---|{'---:|' * len(_HEADS)}"
@@ -184,11 +209,12 @@ def as_html(
     files: Mapping[str, str],
     alike: Sequence[Alike] = (),
     changed: Sequence[Change] = (),
+    aside: Aside = NOTHING_ASIDE,
 ) -> str:
     """The same with the heat map in it."""
     return page(
-        f"{lab}: {len(verdicts)} submissions",
-        "\n".join(_html(lab, verdicts, heading, files, alike, changed)),
+        f"{lab}: {submissions(len(aside.present(verdicts)))}",
+        "\n".join(_html(lab, verdicts, heading, files, alike, changed, aside)),
     )
 
 
@@ -199,9 +225,12 @@ def _html(
     files: Mapping[str, str],
     alike: Sequence[Alike] = (),
     changed: Sequence[Change] = (),
+    aside: Aside = NOTHING_ASIDE,
 ) -> Iterator[str]:
     yield f"<h1>{escaped(lab)}: {escaped(heading.title)}</h1>"
-    yield f"<p>{_facts(verdicts)}.</p>"
+    yield f"<p>{_facts(verdicts, aside)}.</p>"
+    for remark in aside.remarks:
+        yield f"<p>{escaped(remark)}</p>"
     heads = "".join(f'<th class="n">{name}</th>' for name in _HEADS)
     yield f"<h2>Checks</h2><table><tr><th>check</th>{heads}</tr>"
     for row in counts(verdicts):

@@ -11,6 +11,8 @@ from p4lab.grading.record import Verdict
 from p4lab.grading.roster import Person
 from p4lab.grading.writers.text import number, spreadsheet
 
+UNKNOWN_TIME = "by an unknown time"
+
 
 def of_alike(alike: Sequence[Alike]) -> str:
     """Who shares lines, a row for each student of each group. Columns: group, student, with (a
@@ -24,9 +26,14 @@ def of_alike(alike: Sequence[Alike]) -> str:
     return text.getvalue()
 
 
-def as_csv(verdicts: Sequence[Verdict], people: Mapping[str, Person] | None = None) -> str:
+def as_csv(
+    verdicts: Sequence[Verdict],
+    people: Mapping[str, Person] | None = None,
+    late: frozenset[str] = frozenset(),
+) -> str:
     """Columns: student, points, max_points, percent, one for each check that has points, trouble;
-    proof (proven, refuted, sampled) if proofs were tried; adjusted and why if points come from
+    proof (proven, refuted, sampled) if proofs were tried; late if somebody is by an unknown time;
+    adjusted and why if points come from
     elsewhere; name, email and team if a roster has them. No cell is a formula."""
     checks = [check for check in (verdicts[0].checks if verdicts else ()) if check.max_points]
     text = io.StringIO()
@@ -38,6 +45,7 @@ def as_csv(verdicts: Sequence[Verdict], people: Mapping[str, Person] | None = No
     columns = ["student", "points", "max_points", "percent", *ids, "trouble"]
     tried = any(verdict.proof for verdict in verdicts)
     columns += ["proof"] if tried else []
+    columns += ["late"] if late else []
     rows.writerow([*columns, *(("adjusted", "why") if adjusted else ()), *whose])
     for verdict, person in zip(verdicts, known, strict=True):
         points = {check.id: number(check.points) for check in verdict.checks}
@@ -51,6 +59,8 @@ def as_csv(verdicts: Sequence[Verdict], people: Mapping[str, Person] | None = No
         ]
         if tried:
             cells.append(verdict.proof.status if verdict.proof else "")
+        if late:
+            cells.append(UNKNOWN_TIME if verdict.student in late else "")
         if adjusted:
             why = "; ".join(one.why for one in verdict.adjustments)
             cells += [number(verdict.points - verdict.checked_points), spreadsheet(why)]

@@ -128,11 +128,12 @@ def _table(report: ProtectReport) -> RenderableType:
     table = Table(
         title="copies by connection and path",
         title_style="bold",
-        caption="reference: if nothing is lost but on links that are down",
+        caption="numbered: packets that were given a number, whether copies of them left or not\n"
+        "reference: if nothing is lost but on links that are down",
     )
     table.add_column("path")
     names = [field.name for field in fields(Counted)]
-    for name in ("sent", *names):
+    for name in ("numbered", *names):
         table.add_column(name, justify="right")
     for row in report.protected:
         table.add_row(f"{row.name} (CID {row.cid})", style="bold")

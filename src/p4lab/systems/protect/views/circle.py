@@ -66,7 +66,8 @@ def _policy(settings: ProtectSettings) -> str:
 
 def _ending(sent: Sent, shown: Sequence[Arrival]) -> str:
     accepted = sum(arrival.verdict == ACCEPTED for arrival in shown)
-    return f"{len(shown)} copies came, {accepted} were accepted; {sent}"
+    came = "1 copy" if len(shown) == 1 else f"{len(shown)} copies"
+    return f"{came} came, {accepted} {'was' if accepted == 1 else 'were'} accepted; {sent}"
 
 
 def fates(shown: Sequence[Arrival]) -> list[str]:
