@@ -7,7 +7,6 @@ from pathlib import Path
 
 from p4lab import _engine
 
-
 NO_MAIN = "It has no package instance called main, so there is nothing that could run."
 """Of a program without an error that is no program"""
 
