@@ -15,10 +15,10 @@ import pytest
 
 from p4lab.course.labs import names
 from p4lab.course.material import start
-from p4lab.grading import asked
+from p4lab.grading import asked, difference
 from p4lab.grading.course import load
 from p4lab.grading.folder import Entry, Hands, grade
-from p4lab.grading.hints import GENERAL, Hint
+from p4lab.grading.hints import GENERAL, Hint, choose
 from p4lab.grading.known import wanted
 from p4lab.grading.record import Story
 from p4lab.grading.steps import steps
@@ -48,6 +48,15 @@ def test_the_last_step_leaves_something_to_find(lab: str) -> None:
     for hint in load(lab).hints:
         code = [line for line in hint.almost.split("\n") if line.rstrip().endswith((";", "{"))]
         assert BLANK in hint.almost or not code
+
+
+def test_a_packet_that_never_leaves_is_told_as_such() -> None:
+    """A hint about groups is no help to somebody whose packet goes round for ever."""
+    groups = Hint(text="Which group?", check="copies")
+    passes = Hint(text="Count the passes.", check="copies", signature=difference.LOOP)
+    assert choose([groups], {}, "copies", difference.LOOP, "") == GENERAL[difference.LOOP]
+    assert choose([groups, passes], {}, "copies", difference.LOOP, "") == "Count the passes."
+    assert choose([groups], {}, "copies", difference.DROPPED, "") == "Which group?"
 
 
 def test_a_hint_is_written_once_for_several_checks() -> None:

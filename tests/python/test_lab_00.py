@@ -16,7 +16,7 @@ from p4lab.course.home import HERE
 from p4lab.course.labs import LabError, load_plan
 from p4lab.course.material import start
 from p4lab.grading import attempts, breaks
-from p4lab.grading.course import Course, load
+from p4lab.grading.course import Course, load, public_seeds
 from p4lab.grading.film.shot import DROPPED, film
 from p4lab.grading.found import Found
 from p4lab.grading.generated import Trial
@@ -397,3 +397,16 @@ def test_a_mistake_with_other_macros_is_met() -> None:
     found = attempts.attempt(lab, {name: wrong}, 10)
     assert found.proof.status == "refuted" and found.found is not None, found
     assert found.found.scenario["defines"] == {"BSL": "128"}
+
+
+def test_a_zero_that_a_case_is_about_is_told(course: Course) -> None:
+    """Fields that are 0 are left out of stories, and a student would look for what is wrong with a
+    packet whose TTL is 0 in the rest of it."""
+    check = next(one for one in course.checks if one.id == "ttl-end")
+    texts = [
+        packet.text
+        for seed in public_seeds(check)
+        for packet in course.case(check, seed).case.sendings
+    ]
+    assert any("ttl=0" in text for text in texts), texts
+    assert not any("diffserv" in text for text in texts)

@@ -68,6 +68,19 @@ def test_the_program_is_that_of_the_file_that_was_written_or_is_in_front(folder:
     assert live.view.title == "1-drop.p4 on levels"
 
 
+def test_a_packet_that_should_be_dropped_is_no_success_when_it_arrives(folder: Path) -> None:
+    """Level 1 of lab 00 drops what one host sends: until it does, the verdict must not be green."""
+    live = Live("00-p4")
+    live.look()
+    assert said(live) == "h2 got the packet to 10.0.1.2; h2 should not have."
+    assert live._lab and live._lab.sent and not live._lab.sent.ok
+    file = "levels/1-drop.p4"
+    write(folder / file, (HERE.sources / file).read_text())
+    live.look()
+    assert said(live) == "nobody got the packet to 10.0.1.2, as it should be."
+    assert live._lab.sent.ok
+
+
 def test_a_table_that_a_student_adds_can_be_looked_at(folder: Path) -> None:
     live = Live("00-p4")
     live.look()

@@ -99,8 +99,10 @@ def choose(
 
 
 def of_lab(hints: Sequence[Hint], check: str, signature: str, field: str) -> str:
-    """The lab's own hint for a difference; empty if nothing fits."""
-    fitting = (one.text for one in hints if one.text and one.fits(check, signature, field))
+    """The lab's own hint for a difference; empty if nothing fits. Of a packet that never leaves the
+    switch only a hint says something that is about just that."""
+    own = [one for one in hints if one.signature or signature != difference.LOOP]
+    fitting = (one.text for one in own if one.text and one.fits(check, signature, field))
     return next(fitting, "")
 
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from p4lab.grading import drawing, frames
-from p4lab.grading.anything import Anything
+from p4lab.grading.anything import ANY, Anything
 from p4lab.grading.drawing import DrawError
 from p4lab.grading.rows import (
     Configuration,
@@ -139,9 +139,11 @@ class Told:
     opening: str
     packet: Mapping[str, Any]
     known: frames.Headers
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """What the scenario says of the packet itself, as it is written there"""
 
     def __str__(self) -> str:
-        return self.opening + in_words(self.packet, self.known)
+        return self.opening + in_words(self.packet, self.known, self.own)
 
 
 @dataclass(frozen=True)
@@ -459,7 +461,7 @@ def _sending(
     brief = later + drawing.filled(send.say, names) if send.say else ""
     if brief:
         opening = f"{brief}: " if f"port {port}" in brief else f"{brief}, on port {port}: "
-    told = Told(opening, packet, frames.Headers(layout, kit.system.notation))
+    told = Told(opening, packet, frames.Headers(layout, kit.system.notation), send.packet)
     return Sending(port, data, told, brief, last + wait * MICROSECOND, send.silent)
 
 
@@ -494,8 +496,11 @@ def _completed(
 _UNTOLD = (*frames.COMPUTED, 0)
 
 
-def in_words(packet: Mapping[str, Any], known: frames.Headers) -> str:
-    """The packet in a line: of every header what is not 0 and not computed."""
+def in_words(
+    packet: Mapping[str, Any], known: frames.Headers, own: Mapping[str, Any] | None = None
+) -> str:
+    """The packet in a line: of every header what is not 0 and not computed. A 0 is told if the
+    scenario's `own` text asks for it, since it is likely what the case is about."""
     parts = []
     for name, fields in packet.items():
         if name == frames.PAYLOAD:
@@ -504,12 +509,18 @@ def in_words(packet: Mapping[str, Any], known: frames.Headers) -> str:
         told = []
         for item, width in known.layout.get(name, {}).items():
             written = fields.get(item, 0)
-            if written in _UNTOLD:
+            if written in _UNTOLD and (written != 0 or not _asked_for(own, name, item)):
                 continue
             value = known.said(f"{name}.{item}", frames.number(written, width))
             told.append(f"{item}={value}")
         parts.append(f"{name}({', '.join(told)})")
     return " ".join(parts)
+
+
+def _asked_for(own: Mapping[str, Any] | None, header: str, item: str) -> bool:
+    """Whether a scenario itself says what a field holds, and not that it may hold anything."""
+    fields = (own or {}).get(header)
+    return isinstance(fields, Mapping) and fields.get(item, ANY) != ANY
 
 
 def _expected(

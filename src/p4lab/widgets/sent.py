@@ -94,9 +94,17 @@ class Sent:
         return tuple(name for name, got in self.received.items() if got.duplicates)
 
     @property
+    def unwanted(self) -> tuple[str, ...]:
+        """Hosts that got a packet and should not have."""
+        wanted = {host.name for host in self.stream.receivers}
+        return tuple(
+            name for name, got in self.received.items() if got.unique and name not in wanted
+        )
+
+    @property
     def ok(self) -> bool:
-        """Every subscriber got every packet, exactly once."""
-        return not (self.problem or self.missing or self.duplicates)
+        """Every subscriber got every packet, exactly once, and nobody else did."""
+        return not (self.problem or self.missing or self.duplicates or self.unwanted)
 
     def hop(self, router: str, packet: int = 0) -> Hop | None:
         """The first arrival of a packet at a router; None if it never came there."""
@@ -192,8 +200,12 @@ class Sent:
         parts = [f"{_names(got)} got {what} to {self.stream.destination}"]
         if self.missing:
             parts.append(f"{_names(self.missing)} {'did not' if got else 'should have'}")
+        if self.unwanted:
+            parts.append(f"{_names(self.unwanted)} should not have")
         if self.duplicates:
             parts.append(f"{_names(self.duplicates)} got duplicates")
+        if not (self.stream.receivers or got or self.unwanted):
+            parts[-1] += ", as it should be"
         return " ".join([f"{'; '.join(parts)}.", *self.notes])
 
 

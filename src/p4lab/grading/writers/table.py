@@ -33,8 +33,8 @@ def as_csv(
 ) -> str:
     """Columns: student, points, max_points, percent, one for each check that has points, trouble;
     proof (proven, refuted, sampled) if proofs were tried; late if somebody is by an unknown time;
-    adjusted and why if points come from
-    elsewhere; name, email and team if a roster has them. No cell is a formula."""
+    adjusted and why if points come from elsewhere; name, email and team if a roster has them. No
+    cell is a formula."""
     checks = [check for check in (verdicts[0].checks if verdicts else ()) if check.max_points]
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
