@@ -145,6 +145,32 @@ def test_a_program_with_errors_is_not_run(tmp_path: Path) -> None:
 LOOP = "for (bit<8> i = 0; i < 3; i = i + 1) { h.h.value = h.h.value + 1; }"
 
 
+def test_a_packet_that_goes_round_for_ever_is_told(tmp_path: Path) -> None:
+    """It looks like one that the program has dropped."""
+    round_and_round = SWAP.replace(
+        "control E(inout headers h, inout metadata m, inout standard_metadata_t s) { apply { } }",
+        "control E(inout headers h, inout metadata m, inout standard_metadata_t s) {\n"
+        "    apply { recirculate_preserving_field_list(0); }\n}",
+    )
+    assert round_and_round != SWAP
+    program = tmp_path / "round.p4"
+    program.write_text(round_and_round)
+    text = "add route 0 kind:0x01 send(port:2)\npacket 1 0100\nexpect 2 0101\n"
+    done = p4lab("stf", program, script(tmp_path, text))
+    assert done.returncode == 1
+    assert "the switch gave this packet up: it was resubmitted or recirculated too" in done.stdout
+
+
+def test_a_program_without_main_says_so(tmp_path: Path) -> None:
+    """The compiler finds nothing wrong with it, and so nothing would be said at all."""
+    program = tmp_path / "part.p4"
+    program.write_text("const bit<8> x = 1;\n")
+    done = p4lab("stf", program, script(tmp_path, "packet 1 00\n"))
+    assert done.returncode == 2 and "no package instance called main" in done.stderr
+    done = p4lab("compile", program)
+    assert done.returncode == 0 and "no package instance called main" in done.stdout
+
+
 def test_bmv2s_ways_are_an_option(tmp_path: Path) -> None:
     program = tmp_path / "loop.p4"
     program.write_text(SWAP.replace("h.h.value = h.h.value + 1;", LOOP))

@@ -4,7 +4,7 @@ use crate::script::Port;
 use crate::target::{KeySchema, MatchKind, QueueSetting, TableSchema, Target};
 use num_bigint::BigUint;
 use p4_arch::v1model::CrcParameters;
-use p4_arch::Switch;
+use p4_arch::{Drop, Stats, Switch};
 use p4_ir::ir::{Key, Program};
 use p4_state::{EntryKey, State, Update};
 use p4_time::Time;
@@ -17,6 +17,7 @@ pub struct OnSwitch<'a> {
     switch: &'a mut Switch,
     schema: Vec<TableSchema>,
     now: u64,
+    gave_up: Option<Drop>,
 }
 
 impl<'a> OnSwitch<'a> {
@@ -26,6 +27,7 @@ impl<'a> OnSwitch<'a> {
             switch,
             schema,
             now: 0,
+            gave_up: None,
         }
     }
 }
@@ -52,6 +54,25 @@ fn key(key: &Key) -> KeySchema {
         kind,
         width: key.place.width,
     }
+}
+
+/// What a switch gave a packet up for, between two of its counts.
+fn given_up(before: &Stats, after: &Stats) -> Option<Drop> {
+    let counts = [
+        (
+            Drop::TooManyPasses,
+            before.too_many_passes,
+            after.too_many_passes,
+        ),
+        (
+            Drop::TooManyPackets,
+            before.too_many_packets,
+            after.too_many_packets,
+        ),
+        (Drop::OutOfFuel, before.out_of_fuel, after.out_of_fuel),
+    ];
+    let found = counts.into_iter().find(|(_, before, after)| after > before);
+    found.map(|(why, ..)| why)
 }
 
 impl Target for OnSwitch<'_> {
@@ -92,8 +113,10 @@ impl Target for OnSwitch<'_> {
     fn process(&mut self, port: Port, data: &[u8], out: &mut dyn FnMut(Port, &[u8])) {
         self.now += STEP;
         let mut sink = |port: Port, data: &[u8]| out(port, data);
+        let before = self.switch.stats();
         self.switch
             .process(Time::from_picos(self.now), port, data, &mut sink);
+        self.gave_up = given_up(&before, &self.switch.stats());
     }
 
     fn wait(&mut self, milliseconds: u64, out: &mut dyn FnMut(Port, &[u8])) {
@@ -112,6 +135,10 @@ impl Target for OnSwitch<'_> {
 
     fn stopped(&self) -> Option<String> {
         self.switch.stopped().map(|stop| stop.to_string())
+    }
+
+    fn gave_up(&self) -> Option<String> {
+        self.gave_up.map(|why| why.to_string())
     }
 
     fn set_crc(&mut self, name: &str, parameters: CrcParameters) -> Result<(), String> {

@@ -257,6 +257,9 @@ impl<'a> Runner<'a> {
         self.target.process(port, data, &mut |port, out| {
             received.push(Received::new(port, out, data, place.line));
         });
+        if let Some(why) = self.target.gave_up() {
+            self.note(place, format!("the switch gave this packet up: {why}"));
+        }
     }
 
     fn no_packet(&mut self, place: Place, port: Option<Port>) {

@@ -83,6 +83,10 @@ pub trait Target {
     fn stopped(&self) -> Option<String> {
         None
     }
+    /// Why the packet that was sent last was given up, if it was: it went round for too long, say.
+    fn gave_up(&self) -> Option<String> {
+        None
+    }
     /// Gives the custom CRC `name` other parameters.
     fn set_crc(&mut self, name: &str, _: CrcParameters) -> Result<(), String> {
         Err(format!("there is no custom CRC {name}"))

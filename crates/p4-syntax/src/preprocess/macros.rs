@@ -15,6 +15,8 @@ use std::rc::Rc;
 
 /// Macro arguments within macro arguments.
 const MAX_ARGUMENT_DEPTH: u32 = 100;
+/// Stands in a macro's text for all arguments behind the named ones: `#define F(a, ...)`.
+const OTHERS: &str = "__VA_ARGS__";
 /// Length of a name or string that `##` or `#` builds.
 const MAX_TEXT: usize = 4096;
 
@@ -157,7 +159,11 @@ impl Preprocessor<'_> {
             } else {
                 TokenKind::Comma
             };
-            well_formed &= token.kind == expected;
+            let is_others = token.kind == TokenKind::Dots && position + 1 == list.len();
+            well_formed &= token.kind == expected || is_others && expected == TokenKind::Ident;
+            if is_others {
+                params.push(self.names.intern(OTHERS));
+            }
             if token.kind == TokenKind::Ident {
                 well_formed &= !params.contains(&token.text);
                 params.push(token.text.clone());
@@ -290,7 +296,7 @@ impl Preprocessor<'_> {
                     }
                     return Some(token);
                 }
-                let (arguments, close) = self.arguments(&token, params.len())?;
+                let (arguments, close) = self.arguments(&token, params)?;
                 span = span.to(close);
                 self.substitute(found, params, &arguments, span)
             }
@@ -307,7 +313,9 @@ impl Preprocessor<'_> {
     }
 
     /// Reads the arguments of a macro up to the closing parenthesis, and fits their number.
-    fn arguments(&mut self, name: &Token, expected: usize) -> Option<(Vec<Vec<Token>>, Span)> {
+    fn arguments(&mut self, name: &Token, params: &[Name]) -> Option<(Vec<Vec<Token>>, Span)> {
+        let expected = params.len();
+        let takes_others = params.last().is_some_and(|last| &**last == OTHERS);
         let mut arguments = vec![Vec::new()];
         let mut open = 0usize;
         let close = loop {
@@ -324,7 +332,7 @@ impl Preprocessor<'_> {
                     return None;
                 }
                 TokenKind::RParen if open == 0 => break token.span,
-                TokenKind::Comma if open == 0 => {
+                TokenKind::Comma if open == 0 && !(takes_others && arguments.len() == expected) => {
                     arguments.push(Vec::new());
                     continue;
                 }
@@ -338,6 +346,9 @@ impl Preprocessor<'_> {
         };
         if expected == 0 && arguments.len() == 1 && arguments[0].is_empty() {
             arguments.clear();
+        }
+        if takes_others && arguments.len() + 1 == expected {
+            arguments.push(Vec::new());
         }
         if arguments.len() != expected {
             let message = format!(

@@ -46,6 +46,18 @@ fn macros_with_and_without_arguments() {
     );
     assert_eq!(expands("#define F(a) a", "F (4)"), "4");
     assert_eq!(expands("#define F() 7", "F()"), "7");
+    let others = "#define V(a, ...) f(a, __VA_ARGS__)";
+    assert_eq!(expands(others, "V(1, 2, g(3, 4))"), "f(1, 2, g(3, 4))");
+    assert_eq!(
+        expands("#define V(...) f(__VA_ARGS__)", "V(1, 2)"),
+        "f(1, 2)"
+    );
+    assert_eq!(expands("#define V(...) f(__VA_ARGS__)", "V()"), "f()");
+    assert_eq!(expands("#define V(a, ...) f(a)", "V(1)"), "f(1)");
+    assert_eq!(
+        expands("#define V(...) #__VA_ARGS__", "V(a, b)"),
+        "\"a, b\""
+    );
     assert_eq!(expands("#define F(a) f(a)", "F()"), "f()");
     assert_eq!(expands("#define F (1)", "F"), "1");
     assert_eq!(
