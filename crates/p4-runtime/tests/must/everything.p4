@@ -63,6 +63,12 @@ control I(inout headers h, inout meta m, inout standard_metadata_t s) {
         default_action = NoAction();
         const entries = { 0x1111: plain(11); }
     }
+    table mixed {
+        key = { h.eth.kind: exact; }
+        actions = { plain; NoAction; }
+        default_action = NoAction();
+        entries = { const 0x1111: plain(11); 0x2222: plain(22); }
+    }
     table keyless { actions = { drop; NoAction; } default_action = NoAction(); }
     @max_group_size(4)
     action_selector(HashAlgorithm.identity, 8, 16) members;
@@ -88,6 +94,7 @@ control I(inout headers h, inout meta m, inout standard_metadata_t s) {
         l2.apply();
         prefixes.apply();
         fixed.apply();
+        mixed.apply();
         balance.apply();
         indirect.apply();
         keyless.apply();

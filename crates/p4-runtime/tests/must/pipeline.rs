@@ -435,7 +435,7 @@ fn without_a_pipeline_none_is_returned() {
 fn a_program_from_the_start_has_p4info_and_no_cookie() {
     let config = get(&lab(), ResponseType::All).expect("a configuration");
     let info = P4Info::decode(config.p4info.expect("P4Info").as_slice()).expect("P4Info");
-    assert_eq!(info.tables.len(), 7);
+    assert_eq!(info.tables.len(), 8);
     assert_eq!(info.controller_packet_metadata.len(), 2);
     assert!(info
         .type_info

@@ -297,7 +297,7 @@ fn every_match_kind_is_read_as_it_was_written() {
             "{entry:?} in {found:?}"
         );
     }
-    assert_eq!(found.len(), 7, "and the program's own entry");
+    assert_eq!(found.len(), 9, "and the program's own three entries");
 }
 
 #[test]
@@ -505,6 +505,25 @@ fn entries_of_a_const_table_are_read() {
         ..lab.entry("fixed", vec![exact(0x1111)], lab.action("plain", &[11]))
     };
     assert_eq!(read, expected);
+}
+
+#[test]
+fn an_entry_that_is_const_itself_is_the_programs() {
+    let (lab, _client) = primary();
+    let entry = |kind| lab.entry("mixed", vec![exact(kind)], lab.action("plain", &[1]));
+    let read = |kind| {
+        lab.read_entry(TableEntry {
+            action: None,
+            ..entry(kind)
+        })
+    };
+    assert!(read(0x1111).is_const);
+    assert!(!read(0x2222).is_const);
+    let denied = Err(Code::PermissionDenied);
+    assert_eq!(lab.modify(EntityKind::Table(entry(0x1111))), denied);
+    assert_eq!(lab.delete(EntityKind::Table(entry(0x1111))), denied);
+    assert_eq!(lab.modify(EntityKind::Table(entry(0x2222))), Ok(()));
+    assert_eq!(lab.delete(EntityKind::Table(entry(0x2222))), Ok(()));
 }
 
 #[test]
