@@ -459,6 +459,18 @@ def test_who_handed_in_nothing_is_no_submission():
     assert "1 submission, median" in summary.as_markdown("07-dots", [ANN], HEADING, files)
 
 
+def test_students_are_called_by_the_names_of_the_roster_too():
+    """An instructor who defends the marks knows names, and not the addresses of a platform."""
+    aside = summary.Aside(names={"ann": "Ann <An> Arbor", "bob": "bob", "cat": ""})
+    verdicts = [for_student(ANN), BOB, CAT]
+    files = {one.student: one.student for one in verdicts}
+    written = summary.as_markdown("07-dots", verdicts, HEADING, files, aside=aside)
+    assert "| `ann (Ann <An> Arbor)` |" in written
+    assert "| `bob` |" in written and "| `cat` |" in written
+    page = Reader(summary.as_html("07-dots", verdicts, HEADING, files, aside=aside))
+    assert "ann (Ann <An> Arbor)" in page.text and "bob (" not in page.text
+
+
 # ---- Text of unknown origin ---------------------------------------------------------------------
 
 NASTY = st.text(

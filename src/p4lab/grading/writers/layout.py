@@ -82,7 +82,8 @@ def files(
     full = [row.verdict for row in rows]
     shown = [for_student(verdict, reveal=reveal) for verdict in full]
     names = file_names(verdict.student for verdict in full)
-    aside = summary.Aside(beside.absent, beside.remarks)
+    called = {student: person.name for student, person in beside.people.items()}
+    aside = summary.Aside(beside.absent, beside.remarks, called)
     common = (lab, shown, heading, names, beside.alike, beside.changed, aside)
     found = {
         "grades.csv": table.as_csv(shown, beside.people, beside.late),

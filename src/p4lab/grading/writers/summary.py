@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from p4lab.grading.alike import Alike
 from p4lab.grading.record import Verdict
@@ -16,7 +16,6 @@ from p4lab.grading.writers.text import (
     escaped,
     markdown,
     markdown_cell,
-    markdown_code,
     number,
     one_line,
 )
@@ -63,10 +62,17 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Aside:
-    """Who handed in nothing, and sentences that an instructor should read."""
+    """Who handed in nothing, sentences that an instructor should read, and the names of students as
+    far as a roster has them."""
 
     absent: frozenset[str] = frozenset()
     remarks: Sequence[str] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def called(self, student: str) -> str:
+        """A student's id, and the name if that is another."""
+        name = self.names.get(student, "")
+        return f"{student} ({name})" if name not in ("", student) else student
 
     def present(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         """Those on what was handed in."""
@@ -185,19 +191,20 @@ def _markdown(
         for change in changed:
             points = f"{_maybe(change.before)} | {_maybe(change.after)}"
             why = markdown("; ".join((*change.checks, *change.why)))
-            yield f"| {markdown_cell(change.student)} | {points} | {why} |"
+            yield f"| {markdown_cell(aside.called(change.student))} | {points} | {why} |"
     if alike:
         yield from ("", "## Shared lines", "", ALIKE, "")
         yield from ("| students | lines | such as |", "|---|---:|---|")
         for group in alike[:MOST_ROWS]:
-            names = ", ".join(markdown_cell(name) for name in group.students[:MOST_NAMES])
+            called = map(aside.called, group.students[:MOST_NAMES])
+            names = ", ".join(map(markdown_cell, called))
             told = f"{names}{_others(group)}"
             yield f"| {told} | {len(group.lines)} | {markdown_cell(_sample(group))} |"
         yield from ("", MORE_ALIKE) if len(alike) > MOST_ROWS else ()
     yield from ("", "![One row per student, one column per check](heatmap.svg)", "")
     yield from ("## Students", "", "| student | points | |", "|---|---:|---|")
     for verdict in verdicts:
-        name = markdown_code(verdict.student).replace("|", "\\|")
+        name = markdown_cell(aside.called(verdict.student))
         link = f"[report](students/{_quoted(files[verdict.student])}.md)"
         yield f"| {name} | {number(verdict.points)} | {link} {markdown(verdict.trouble)} |"
 
@@ -253,7 +260,7 @@ def _html(
         yield '<th class="n">before</th><th class="n">now</th><th>by</th></tr>'
         for change in changed:
             why = escaped("; ".join((*change.checks, *change.why)))
-            yield f"<tr><td>{escaped(change.student)}</td>"
+            yield f"<tr><td>{escaped(aside.called(change.student))}</td>"
             yield f'<td class="n">{_maybe(change.before)}</td>'
             yield f'<td class="n">{_maybe(change.after)}</td><td>{why}</td></tr>'
         yield "</table>"
@@ -261,7 +268,8 @@ def _html(
         yield f"<h2>Shared lines</h2><p>{ALIKE}</p>"
         yield '<table><tr><th>students</th><th class="n">lines</th><th>such as</th></tr>'
         for group in alike[:MOST_ROWS]:
-            names = ", ".join(escaped(name) for name in group.students[:MOST_NAMES])
+            called = map(aside.called, group.students[:MOST_NAMES])
+            names = ", ".join(map(escaped, called))
             yield (
                 f"<tr><td>{names}{escaped(_others(group))}</td>"
                 f'<td class="n">{len(group.lines)}</td>'
@@ -275,7 +283,7 @@ def _html(
     for verdict in verdicts:
         link = f"students/{_quoted(files[verdict.student])}.html"
         yield (
-            f'<tr><td><a href="{link}">{escaped(verdict.student)}</a></td>'
+            f'<tr><td><a href="{link}">{escaped(aside.called(verdict.student))}</a></td>'
             f'<td class="n">{number(verdict.points)}</td><td>{escaped(verdict.trouble)}</td></tr>'
         )
     yield "</table>"
