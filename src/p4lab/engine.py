@@ -8,7 +8,7 @@ from pathlib import Path
 from p4lab import _engine
 
 NO_MAIN = "It has no package instance called main, so there is nothing that could run."
-"""Of a program without an error that is no program"""
+"""Said of a file without errors that is not a whole program"""
 
 
 class ProgramError(Exception):

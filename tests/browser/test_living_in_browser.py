@@ -100,8 +100,8 @@ def test_a_save_in_the_editor_is_a_new_picture(book: Book) -> None:
     page.locator(".jp-FileEditor .cm-content").click()
     page.keyboard.press("Control+Home")
     page.keyboard.type("wrong ")
-    # JupyterLab leaves out a save that is asked for before the last one's checkpoint is written,
-    # which is after the file is no longer marked as changed.
+    # JupyterLab ignores a save while the checkpoint of the one before is still being written, and
+    # by then the tab no longer shows the file as changed.
     with page.expect_response("**/bier.p4/checkpoints*"):
         page.keyboard.press("Control+s")
     expect(view.locator(".p4l-trouble")).to_contain_text("bier.p4:1:6")

@@ -498,10 +498,8 @@ impl<'a> Checker<'a> {
 
     /// Warns when a literal loses bits in a conversion.
     pub(crate) fn check_fits(&mut self, expr: &'a Expr, target: &Type) {
-        let (width, signed) = match self.out.underlying(target) {
-            Type::Bit(width) => (width, false),
-            Type::Signed(width) => (width, true),
-            _ => return,
+        let Some((width, signed)) = self.out.underlying(target).width_and_sign() else {
+            return;
         };
         let Some(Value::Int(value)) = self.out.eval_before_conversion(expr) else {
             return;

@@ -348,10 +348,8 @@ impl<'a> Checker<'a> {
     /// Whether the value of an enum's member is known and has no place in the type behind it, which
     /// is reported.
     fn outside(&mut self, value: &'a Expr, base: &Type) -> bool {
-        let (width, signed) = match self.out.underlying(base) {
-            Type::Bit(width) => (width, false),
-            Type::Signed(width) => (width, true),
-            _ => return false,
+        let Some((width, signed)) = self.out.underlying(base).width_and_sign() else {
+            return false;
         };
         let Some(Value::Int(number)) = self.const_value(value) else {
             return false;

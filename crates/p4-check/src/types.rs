@@ -98,6 +98,12 @@ impl Type {
         }
     }
 
+    /// The width of `bit<W>` or `int<W>`, and whether it has a sign.
+    pub fn width_and_sign(&self) -> Option<(u32, bool)> {
+        self.fixed_width()
+            .map(|width| (width, matches!(self, Type::Signed(_))))
+    }
+
     pub fn is_numeric(&self) -> bool {
         matches!(self, Type::Bit(_) | Type::Signed(_) | Type::Int)
     }

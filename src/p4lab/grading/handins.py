@@ -58,8 +58,8 @@ class Entry:
     """One attempt of a student or a team: the name of every file or folder of it, and where that
     is. `user` is the platform's number for who it is; `late` is what it says of the time, `when`
     the time itself if it is known. `members` are those who handed it in, if the platform names
-    each: what they may be called, the surest first. Attempts come in the order of `turn`. What lies
-    `loose` beside a platform's export, and is no submission by its name, is nobody's."""
+    each: what they may be called, the surest first. Attempts come in the order of `turn`. `loose`
+    marks a file next to a platform's export whose name does not look like a submission's."""
 
     student: str
     source: tuple[tuple[str, Path], ...]
@@ -207,7 +207,7 @@ def _of_gradescope(paths: Sequence[Path]) -> tuple[list[Entry], list[Path]]:
 
 
 def _is_loose(path: Path, suffix: str) -> bool:
-    """Whether this is no submission by its name, but a note, a list or the like."""
+    """Whether this is a file whose name does not look like a submission's: a note, or a list."""
     return _is_file(path) and not path.name.lower().removesuffix(".txt").endswith((suffix, ".zip"))
 
 

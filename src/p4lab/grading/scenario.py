@@ -493,14 +493,11 @@ def _completed(
     return complete
 
 
-_UNTOLD = (*frames.COMPUTED, 0)
-
-
 def in_words(
     packet: Mapping[str, Any], known: frames.Headers, own: Mapping[str, Any] | None = None
 ) -> str:
-    """The packet in a line: of every header what is not 0 and not computed. A 0 is told if the
-    scenario's `own` text asks for it, since it is likely what the case is about."""
+    """The packet in a line. Fields that are computed are left out, and so are those that are 0,
+    unless the scenario's `own` text sets them to 0: then the case is likely to be about that."""
     parts = []
     for name, fields in packet.items():
         if name == frames.PAYLOAD:
@@ -509,7 +506,7 @@ def in_words(
         told = []
         for item, width in known.layout.get(name, {}).items():
             written = fields.get(item, 0)
-            if written in _UNTOLD and (written != 0 or not _asked_for(own, name, item)):
+            if written in frames.COMPUTED or (written == 0 and not _asked_for(own, name, item)):
                 continue
             value = known.said(f"{name}.{item}", frames.number(written, width))
             told.append(f"{item}={value}")

@@ -40,13 +40,13 @@ def for_bmv2(plan: Plan) -> Plan:
 
 def plans(plan: Plan) -> Iterator[tuple[Plan, tuple[str, ...]]]:
     """The plan at one rate after the other, each slower, and what a reader of its report must know.
-    Whoever takes them stops at the first run that is right or has no gaps."""
+    The caller stops at the first run that is right, or that is wrong without gaps."""
     yield plan, ()
     before = f"one packet every {_told(plan)}"
     for _ in range(REPEATED):
         longest = max(stream.interval_ns for stream in plan.streams)
         slower = _at_least(plan, SLOWER * longest)
-        plan = _at_most(slower, round(LONGEST * 1e9))
+        plan = _at_most(slower, LONGEST * 10**9)
         fewer = (
             f", and with fewer of them, to end within {LONGEST} seconds" if plan != slower else ""
         )

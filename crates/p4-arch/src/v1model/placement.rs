@@ -16,8 +16,8 @@ const BLOCKS: [(u32, &str); 6] = [
 
 /// Refuses the first call that stands in the wrong block, as p4c does.
 pub(super) fn check(program: &Program) -> Result<(), ArchError> {
-    for (id, block) in BLOCKS {
-        for id in reached(program, program.blocks[id as usize].entry) {
+    for (place, block) in BLOCKS {
+        for id in reached(program, program.blocks[place as usize].entry) {
             let call = &program.calls[id as usize];
             let (belongs, what) = match &*call.name {
                 "clone" | "clone_preserving_field_list" => match calls::clone_type(program, call) {
