@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from p4lab import _engine
+from p4lab import _engine, rights
 from p4lab.control.listeners import Member
 from p4lab.control.p4runtime import P4RuntimeDriver, P4RuntimeError, p4info_of
 from p4lab.engine import load_program
@@ -24,6 +24,7 @@ from p4lab.model.entries import (
 )
 from p4lab.model.tables import Tables
 from p4lab.network.cpu import CpuPort
+from p4lab.network.namespace import apart
 from p4lab.network.switches import ForwarderDriver
 from p4lab.systems.bier.entries import bier_entries
 from p4lab.systems.bier.plane import BierControlPlane
@@ -33,6 +34,8 @@ from p4runtime_switch import DEVICE, serving
 ROOT = Path(__file__).parents[2]
 PROGRAM = load_program(ROOT / "p4/bier/v1model.p4", [("BSL", "64")])
 TOPOLOGY = Topology.load("rfc8279")
+INITIAL = TableEntry("mixed", (("h.eth.kind", Exact(0x2222)),), "plain", (("port", 22),))
+"""What the program that `serving` serves begins with, and what a controller may change"""
 EVERYBODY = frozenset(Member(h.router, h.port, 0xEF010101) for h in TOPOLOGY.hosts)
 
 
@@ -136,8 +139,9 @@ def test_who_counts_hears_of_a_switch_that_was_started_anew(
     assert driver.entries() == wanted()
 
 
-def test_rates_are_read_back() -> None:
-    """Or a session gets the rates that another one had before a crash."""
+def test_what_a_controller_may_change_is_read_back() -> None:
+    """Or a session gets the rates that another one had before a crash, or a switch that lost its
+    connection is asked to delete an entry that the program keeps."""
     cells = [MeterCell("policer", index, 1000, 3000, 2000, 6000) for index in (3, 7)]
     with serving() as address:
         driver = P4RuntimeDriver(address, p4info_of(address, DEVICE))
@@ -145,9 +149,10 @@ def test_rates_are_read_back() -> None:
         driver.write([Update("insert", cell) for cell in cells])
         driver.close()
         driver.open()
-        assert driver.entries() == frozenset(cells)
+        assert driver.entries() == frozenset((*cells, INITIAL))
         driver.write([Update("delete", cells[0])])
-        assert driver.entries() == frozenset(cells[1:])
+        driver.restore()
+        assert driver.entries() == frozenset((cells[1], INITIAL))
         driver.close()
 
 
@@ -243,3 +248,27 @@ def test_counters_are_read_as_in_process(device: Device, driver: P4RuntimeDriver
             reader.counters("nowhere", [1])
         with pytest.raises(ValueError, match="512"):
             reader.counters("sent", [512])
+
+
+@pytest.mark.skipif(rights.held() is None, reason="a network of one's own needs root")
+def test_a_switch_is_reached_from_a_network_of_its_own(driver: P4RuntimeDriver) -> None:
+    """Who has a connection open, in a notebook say, and runs a lab on bmv2 would wait for switches
+    that nobody reaches: gRPC's threads stay in the network where they began."""
+    with apart():
+        hidden = Device()
+        assert p4info_of(hidden.address, DEVICE, patience=5)
+        here = P4RuntimeDriver(hidden.address, PROGRAM.p4info())
+        here.open()
+        here.write([Update("insert", entity) for entity in wanted()])
+        assert here.entries() == wanted()
+        hidden.stop()
+        hidden.start()
+        here.restore()
+        assert here.entries() == wanted()
+        here.close()
+        hidden.stop()
+        begun = time.monotonic()
+        with pytest.raises(P4RuntimeError, match=hidden.address):
+            here.open(patience=0.2)
+        assert time.monotonic() - begun < 5
+    assert driver.entries() == frozenset()

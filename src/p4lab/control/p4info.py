@@ -142,7 +142,8 @@ class Program:
 
     def read(self, entity: p4r.Entity) -> Entity | None:
         """The entry that a message stands for, under its alias; None for what this control plane
-        does not write: default entries, and entities of other kinds."""
+        does not write: default entries, those that the program keeps for itself, and entities
+        of other kinds."""
         if entity.HasField("table_entry"):
             return self._read_entry(entity.table_entry)
         if entity.HasField("meter_entry"):
@@ -159,7 +160,9 @@ class Program:
 
     def _read_entry(self, entry: p4r.TableEntry) -> TableEntry | None:
         table = self._tables.get(entry.table_id)
-        if table is None or entry.is_default_action or not entry.action.HasField("action"):
+        if table is None or entry.is_default_action or entry.is_const:
+            return None
+        if not entry.action.HasField("action"):
             return None
         given = {match.field_id: match for match in entry.match}
         matches = tuple(

@@ -16,11 +16,13 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 
 import grpc
 from finsy.proto import p4r, p4r_grpc, rpc_status
 from google.protobuf import text_format
 
+from p4lab.control.channel import Channel
 from p4lab.control.p4info import Program
 from p4lab.model.control import Count, PacketIn
 from p4lab.model.entries import CloneSession, Entity, MulticastGroup, Update, diff, key
@@ -260,8 +262,8 @@ class _Session:
 
     def __init__(self, address: str, heard: Callable[[p4r.StreamMessageResponse], None]) -> None:
         # What a switch with a million entries answers is longer than gRPC's 4 MiB.
-        self._channel = grpc.insecure_channel(address, [("grpc.max_receive_message_length", -1)])
-        self.stub = p4r_grpc.P4RuntimeStub(self._channel)
+        self._channel = Channel(address, [("grpc.max_receive_message_length", -1)])
+        self.stub = p4r_grpc.P4RuntimeStub(self._channel.grpc)
         self._out: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
         self._answer: queue.SimpleQueue[p4r.MasterArbitrationUpdate | grpc.RpcError]
         self._answer = queue.SimpleQueue()
@@ -326,9 +328,9 @@ def p4info_of(address: str, device_id: int, *, patience: float = PATIENCE) -> st
         device_id=device_id,
         response_type=p4r.GetForwardingPipelineConfigRequest.P4INFO_AND_COOKIE,
     )
-    with grpc.insecure_channel(address) as channel:
+    with closing(Channel(address)) as channel:
         try:
-            found = p4r_grpc.P4RuntimeStub(channel).GetForwardingPipelineConfig(
+            found = p4r_grpc.P4RuntimeStub(channel.grpc).GetForwardingPipelineConfig(
                 request, timeout=patience, wait_for_ready=True
             )
         except grpc.RpcError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ def enter_own() -> int:
     """Leaves the machine's network, for this thread and those it starts; gives the way back.
     Raises NetworkError."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    _call("unshare", kernel.CLONE_NEWNET)
+    _told("unshare", kernel.leave_network)
     return home
 
 
@@ -27,11 +27,11 @@ def leave(home: int) -> None:
     root of a user namespace only may not go back into the machine's network, and gets an empty one
     in its place."""
     try:
-        _call("setns", home, kernel.CLONE_NEWNET)
+        _told("setns", kernel.call, "setns", home, kernel.CLONE_NEWNET)
     except NetworkError:
         if rights.held() != "user namespace":
             raise
-        _call("unshare", kernel.CLONE_NEWNET)
+        _told("unshare", kernel.leave_network)
     finally:
         os.close(home)
 
@@ -65,10 +65,10 @@ def quiet_ipv6() -> None:
             knob.write_text("1")
 
 
-def _call(function: str, *arguments: int) -> None:
+def _told(name: str, call: Callable[..., None], *arguments: object) -> None:
     try:
-        kernel.call(function, *arguments)
+        call(*arguments)
     except OSError as error:
         raise NetworkError(
-            f"the system refuses {function} for network namespaces: {error.strerror}"
+            f"the system refuses {name} for network namespaces: {error.strerror}"
         ) from error

@@ -136,7 +136,7 @@ class TofinoBench:
     def network(self, work: Work, case: Case, plan: Plan) -> str:
         """What goes wrong with a plan on a network of models under Mininet; empty if nothing."""
         self._stop()  # its memory is wanted
-        # gRPC's threads stay in the namespace in which they began, and a network has its own.
+        # A process can be ended, whatever a student's network waits for.
         return in_another_process(_network, work.program, dict(work.files), plan)
 
     def _model(self, work: Work, defines: tuple[tuple[str, str], ...]) -> _Model:

@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 
+from p4lab.control.channel import Channel
 from p4lab.targets.tofino.messages import METHODS, PACKAGE, SERVICE, msg
 
 CALL = 1.0  # seconds for a subscription to be answered
@@ -42,7 +43,7 @@ class Wire:
             ("grpc.max_receive_message_length", LONGEST),
             ("grpc.max_metadata_size", LONGEST),
         ]
-        self._channel = grpc.insecure_channel(address, options=options)
+        self._channel = Channel(address, options)
         self._methods = {name: self._method(name, *kinds) for name, *kinds in METHODS}
         self._out: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -63,7 +64,7 @@ class Wire:
 
     def _method(self, name: str, request: str, answer: str) -> Any:
         kind = "_".join("stream" if each.startswith(">") else "unary" for each in (request, answer))
-        return getattr(self._channel, kind)(
+        return getattr(self._channel.grpc, kind)(
             f"/{PACKAGE}.{SERVICE}/{name}",
             request_serializer=getattr(msg, request.lstrip(">")).SerializeToString,
             response_deserializer=getattr(msg, answer.lstrip(">")).FromString,
