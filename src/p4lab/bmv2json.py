@@ -288,7 +288,11 @@ class _Writer:
             strings = [{"bitstring": part["typeSpec"]} for part in members]
             return [width for part in strings for width in self._widths(part)]
         if "newType" in spec:
-            return self._widths(types["newTypes"][spec["newType"]["name"]]["originalType"])
+            new = types["newTypes"][spec["newType"]["name"]]
+            if "originalType" in new:
+                return self._widths(new["originalType"])
+            # P4Info says what the controller sees, not what the switch has.
+            return [new["translatedType"].get("sdnBitwidth", 32)]
         if "serializableEnum" in spec:
             enum = types["serializableEnums"][spec["serializableEnum"]["name"]]
             return [enum["underlyingType"]["bitwidth"]]

@@ -51,6 +51,60 @@ def script(tmp_path: Path, text: str) -> Path:
     return path
 
 
+TWICE = """\
+table t {
+    key = { k: exact; }
+    actions = { f; }
+    default_action = f();
+}
+"""
+
+INCLUDING = SWAP.replace(
+    "control I(",
+    """\
+control Inner(inout bit<8> k) {
+    action f() { }
+#include "table.p4"
+    apply { t.apply(); k = 7; }
+}
+control I(""",
+).replace(
+    "    apply { route.apply();",
+    """\
+    action f() { exit; }
+    bit<8> k = 2;
+#include "table.p4"
+    Inner() inner;
+    apply { inner.apply(h.h.kind); route.apply(); t.apply();""",
+)
+
+
+def test_a_table_included_twice_has_the_actions_of_each_place(tmp_path: Path) -> None:
+    """Or one of the two controls runs the other's action of the same name."""
+    (tmp_path / "table.p4").write_text(TWICE)
+    path = tmp_path / "including.p4"
+    path.write_text(INCLUDING)
+    test = script(
+        tmp_path, "add route 10 kind:0x** send(port:3)\npacket 1 01 05\nexpect 3 07 05 $\n"
+    )
+    done = p4lab("stf", path, test)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_actions_from_one_macro_are_two(tmp_path: Path) -> None:
+    """All that a macro builds stands where it is used; which action is meant must not depend on
+    that."""
+    path = tmp_path / "macro.p4"
+    path.write_text(
+        SWAP.replace("control I(", "#define BOTH send; refuse;\ncontrol I(").replace(
+            "{ send; refuse; }", "{ BOTH }"
+        )
+    )
+    test = script(tmp_path, "add route 10 kind:0x01 send(port:3)\npacket 1 01 05\nexpect 3 01 06 $\n")
+    done = p4lab("stf", path, test)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_what_the_lab_ships_passes() -> None:
     tests = sorted((BIER / "tests").glob("*.stf"))
     done = p4lab("stf", BIER / "v1model.p4", *tests)

@@ -124,6 +124,11 @@ impl<'a> Checker<'a> {
             return;
         };
         let wanted = |c: &Self, ty: &TypeRef| c.out.type_ref(ty.id).substitute(owner, args);
+        // `_` leaves the type to whoever writes the method.
+        let differ = |want: &Type, got: &Type| {
+            let open = |ty: &Type| matches!(ty, Type::Unknown | Type::DontCare);
+            want != got && !open(want) && !open(got)
+        };
         let left_out = proto.params.get(params.len()..).unwrap_or_default();
         let optional = |p: &Param| has_annotation(&p.annotations, "optional");
         let too_many = params.len() > proto.params.len();
@@ -148,7 +153,7 @@ impl<'a> Checker<'a> {
                         quoted(w.direction)
                     );
                     Some((g.span, message))
-                } else if want != got && want != Type::Unknown && got != Type::Unknown {
+                } else if differ(&want, &got) {
                     let message = format!(
                         "has the parameter `{}` of type {got}, but it is declared as {want}",
                         g.name.name
@@ -161,8 +166,7 @@ impl<'a> Checker<'a> {
         };
         let (want, got) = (wanted(self, &proto.ret), self.out.type_ref(ret.id).clone());
         let difference = difference.or_else(|| {
-            let differ = want != got && want != Type::Unknown && got != Type::Unknown;
-            differ.then(|| {
+            differ(&want, &got).then(|| {
                 let message = format!("returns {got}, but it is declared to return {want}");
                 (ret.span, message)
             })

@@ -80,7 +80,11 @@ impl<'a> Checker<'a> {
     /// and notes it; otherwise reports the mismatch. Returns whether it fits.
     pub(crate) fn coerce(&mut self, expr: &'a Expr, target: &Type) -> bool {
         let from = self.resolved(&self.out.expr_type(expr.id).clone());
-        let target = self.resolved(target);
+        let target = match (&from, self.resolved(target)) {
+            // A number needs some width.
+            (Type::Int, Type::DontCare) => Type::Bit(32),
+            (_, target) => target,
+        };
         if self.try_coerce(expr, &from, &target) {
             return true;
         }

@@ -1,6 +1,6 @@
 //! Instances of externs, parsers, controls and packages (specification 11.3).
 
-use crate::args::{accepts, Signature};
+use crate::args::{accepts, contains, Signature};
 use crate::type_ref::type_param_count;
 use crate::types::{Kind, Type};
 use crate::wellformed::is_value;
@@ -257,6 +257,21 @@ impl<'a> Checker<'a> {
         let defaulted = self.default_blocks(&signature, &order);
         self.constructor_constants(params, &order, args);
         let type_args: Vec<Type> = type_args.iter().map(|t| self.resolved(t)).collect();
+        let returned = self.returned_types(decl, &type_args);
+        let type_args: Vec<Type> = type_args
+            .iter()
+            .enumerate()
+            .map(|(i, ty)| match (ty, written.get(i)) {
+                // What is left open on purpose is whatever the methods are given. What they give
+                // back must be known.
+                (Type::Infer(_), Some(Type::DontCare))
+                    if *kind == Kind::Extern && !returned.iter().any(|own| contains(own, ty)) =>
+                {
+                    Type::DontCare
+                }
+                _ => ty.clone(),
+            })
+            .collect();
         self.out.calls.insert(
             id,
             CallInfo {
@@ -282,6 +297,20 @@ impl<'a> Checker<'a> {
             .hint(format!("write them out, as in `{name}<bit<32>>(...)`")),
         );
         Type::Unknown
+    }
+
+    /// What the methods of an extern with these type arguments give back.
+    fn returned_types(&self, decl: &'a Decl, type_args: &[Type]) -> Vec<Type> {
+        let DeclKind::ExternObject { methods, .. } = &decl.kind else {
+            return Vec::new();
+        };
+        let returned = methods.iter().filter_map(|method| match &method.kind {
+            DeclKind::Method { proto, .. } => Some(self.out.type_ref(proto.ret.id)),
+            _ => None,
+        });
+        returned
+            .map(|ty| ty.substitute(decl.id, type_args))
+            .collect()
     }
 
     /// Values for constructors must be known at compile time.

@@ -145,10 +145,10 @@ pub struct Checked<'a> {
     pub(crate) unknown_consts: HashSet<NodeId>,
     /// Every declaration by its id
     pub decls: HashMap<NodeId, &'a Decl>,
-    /// What the names in table and entry action lists refer to, by the span of the reference
-    pub action_refs: HashMap<Span, &'a Decl>,
+    /// What the names in table and entry action lists and in `default_action` refer to
+    pub action_refs: HashMap<NodeId, &'a Decl>,
     /// For an action reference with arguments: for each parameter the index of its argument
-    pub action_args: HashMap<Span, Vec<Option<usize>>>,
+    pub action_args: HashMap<NodeId, Vec<Option<usize>>>,
     /// All members of `error`, NoError first, in order of declaration
     pub errors: Vec<ast::Name>,
     /// The last instance named `main`

@@ -1,7 +1,7 @@
 //! Tables (specification 14.2).
 
 use crate::entries::EntryList;
-use crate::table_actions::Listed;
+use crate::table_actions::{Listed, Named};
 use crate::types::{Kind, Type};
 use crate::{Checker, Def};
 use num_traits::Signed;
@@ -208,7 +208,6 @@ impl<'a> Checker<'a> {
                 | Type::Bool
                 | Type::Error
                 | Type::Unknown
-                | Type::Varbit(_)
                 | Type::Param(..)
                 | Type::Named(Kind::Enum, ..)
         );
@@ -325,7 +324,7 @@ impl<'a> Checker<'a> {
                 "defaultonly",
                 "action of an entry",
             );
-            self.action_with_data(entry.action.span, &entry.action.path, decl, args, listed);
+            self.action_with_data(Named::of(&entry.action), decl, args, listed);
         }
     }
 }

@@ -15,6 +15,24 @@ pub(crate) struct Listed<'a> {
     decl: &'a Decl,
 }
 
+/// An action's name where a table uses it.
+#[derive(Clone, Copy)]
+pub(crate) struct Named<'a> {
+    id: NodeId,
+    span: Span,
+    path: &'a Path,
+}
+
+impl<'a> Named<'a> {
+    pub(crate) fn of(action: &'a ActionRef) -> Named<'a> {
+        Named {
+            id: action.id,
+            span: action.span,
+            path: &action.path,
+        }
+    }
+}
+
 impl<'a> Checker<'a> {
     pub(crate) fn action_list(&mut self, actions: &'a [ActionRef]) {
         let mut seen: HashMap<NodeId, Span> = HashMap::default();
@@ -41,7 +59,7 @@ impl<'a> Checker<'a> {
                 .collect();
             let args = action.args.as_deref().unwrap_or(&[]);
             self.annotations(&action.annotations);
-            self.bind_action_args(action.span, &action.path, params, &directed, args, false);
+            self.bind_action_args(Named::of(action), params, &directed, args, false);
             for param in params.iter().filter(|p| p.direction == Direction::None) {
                 self.control_plane_type(action.span, param);
             }
@@ -77,7 +95,7 @@ impl<'a> Checker<'a> {
     pub(crate) fn action_named(&mut self, action: &'a ActionRef) -> Option<&'a Decl> {
         match self.resolve(&action.path)? {
             Def::Action(decl) => {
-                self.out.action_refs.insert(action.span, decl);
+                self.out.action_refs.insert(action.id, decl);
                 Some(decl)
             }
             other => {
@@ -98,13 +116,13 @@ impl<'a> Checker<'a> {
     /// parameters that must get one.
     fn bind_action_args(
         &mut self,
-        at: Span,
-        path: &Path,
+        named: Named<'a>,
         params: &'a [Param],
         wanted: &[&'a Param],
         args: &'a [Arg],
         constant: bool,
     ) {
+        let Named { id, span, path } = named;
         let mut order: Vec<Option<usize>> = vec![None; params.len()];
         self.context.in_action_args = true;
         for arg in args {
@@ -159,7 +177,7 @@ impl<'a> Checker<'a> {
         if !missing.is_empty() {
             self.error(
                 "E0332",
-                at,
+                span,
                 format!(
                     "`{}` needs a value for {}",
                     path.ident.name,
@@ -167,15 +185,14 @@ impl<'a> Checker<'a> {
                 ),
             );
         }
-        self.out.action_args.insert(at, order);
+        self.out.action_args.insert(id, order);
     }
 
     /// An action with data, in `default_action` or an entry. All arguments may be given, or only
     /// those without direction.
     pub(crate) fn action_with_data(
         &mut self,
-        at: Span,
-        path: &'a Path,
+        named: Named<'a>,
         decl: &'a Decl,
         args: &'a [Arg],
         listed: &[Listed<'a>],
@@ -184,10 +201,10 @@ impl<'a> Checker<'a> {
             return self.report(
                 Diagnostic::error(
                     "E0413",
-                    at,
+                    named.span,
                     format!(
                         "`{}` is not in the `actions` of this table",
-                        path.ident.name
+                        named.path.ident.name
                     ),
                 )
                 .hint("add it there"),
@@ -203,7 +220,7 @@ impl<'a> Checker<'a> {
             .collect();
         let whole = args.len() == all.len();
         let wanted = if whole { all } else { data };
-        self.bind_action_args(at, path, params, &wanted, args, true);
+        self.bind_action_args(named, params, &wanted, args, true);
         if whole {
             self.same_bound_args(params, entry.action, args);
         }
@@ -296,9 +313,10 @@ impl<'a> Checker<'a> {
         };
         match self.resolve(path) {
             Some(Def::Action(decl)) => {
-                self.out.action_refs.insert(value.span, decl);
+                self.out.action_refs.insert(value.id, decl);
                 self.action_place(value.span, decl, listed, "tableonly", "default action");
-                self.action_with_data(value.span, path, decl, args, listed);
+                let Expr { id, span, .. } = *value;
+                self.action_with_data(Named { id, span, path }, decl, args, listed);
             }
             Some(other) => {
                 self.report(
@@ -352,7 +370,7 @@ impl<'a> Checker<'a> {
             .filter_map(|action| {
                 Some(Listed {
                     action,
-                    decl: self.out.action_refs.get(&action.span)?,
+                    decl: self.out.action_refs.get(&action.id)?,
                 })
             })
             .collect()

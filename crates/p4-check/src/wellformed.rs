@@ -285,6 +285,10 @@ impl<'a> Checker<'a> {
             for param in &proto.params {
                 let declared = self.out.type_ref(param.ty.id).clone();
                 let ty = declared.substitute(decl.id, args);
+                // TNA's `RegisterAction<T, I, void>`: an action of it has nothing to give back.
+                if ty == Type::Void && has_annotation(&param.annotations, "optional") {
+                    continue;
+                }
                 if param.direction != Direction::None && declared != ty && !directed_allowed(&ty) {
                     self.report(
                         Diagnostic::error(

@@ -27,11 +27,10 @@ impl<'a> Walk<'_, 'a> {
         for property in properties {
             if let PropertyValue::Actions(list) = &property.value {
                 for reference in list {
-                    let Some(action) = self.checked.action_refs.get(&reference.span).copied()
-                    else {
+                    let Some(action) = self.checked.action_refs.get(&reference.id).copied() else {
                         continue;
                     };
-                    let order = self.checked.action_args.get(&reference.span).cloned();
+                    let order = self.checked.action_args.get(&reference.id).cloned();
                     let args = reference.args.as_deref().unwrap_or_default();
                     let mut made = self.table_action(action, &order.unwrap_or_default(), args);
                     made.default_only = reference
@@ -117,7 +116,7 @@ impl<'a> Walk<'_, 'a> {
                     .and_then(|value| value.as_int()?.to_u64());
             }
             ("default_action", PropertyValue::Expr(expr)) => {
-                let decl = self.checked.action_refs.get(&expr.span);
+                let decl = self.checked.action_refs.get(&expr.id);
                 let index = decl.and_then(|d| actions.iter().position(|id| *id == d.id));
                 table.default = index.and_then(|i| u32::try_from(i).ok());
                 table.const_default = property.is_const;

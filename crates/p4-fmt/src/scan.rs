@@ -3,6 +3,8 @@
 //! Unlike the compiler's lexer this one keeps comments and knows no macros, and it goes on behind
 //! whatever it cannot read, so that an editor can ask about text that is being typed.
 
+use p4_syntax::string_goes_on;
+
 /// What a [`Piece`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -178,7 +180,7 @@ impl<'a> Scanner<'a> {
             );
         }
         if first == b'"' {
-            return string(rest);
+            return string(&self.text[..self.at], rest);
         }
         if is_word(first) {
             let kind = match first.is_ascii_digit() {
@@ -214,13 +216,17 @@ fn word_length(text: &str) -> usize {
     text.bytes().take_while(|&b| is_word(b)).count()
 }
 
-/// Length of a `\` and the line end behind it, at the start of `text`.
+/// Length of a `\` and the line end behind it, at the start of `text`. Blanks between them do not
+/// matter.
 fn continuation(text: &[u8]) -> Option<usize> {
-    match text {
-        [b'\\', b'\n', ..] => Some(2),
-        [b'\\', b'\r', b'\n', ..] => Some(3),
-        _ => None,
-    }
+    let [b'\\', rest @ ..] = text else {
+        return None;
+    };
+    let blanks = rest
+        .iter()
+        .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c))
+        .count();
+    (rest.get(blanks) == Some(&b'\n')).then_some(blanks + 2)
 }
 
 /// Up to the line end, beyond it where the line ends in `\`.
@@ -250,11 +256,9 @@ fn directive_length(text: &[u8]) -> usize {
     at
 }
 
-/// Kind and length of a string.
-fn string(text: &str) -> (Kind, usize) {
-    // It may go on in the next line if what follows up to the quote does not look like program.
-    let plausible = text[1..].find(['"', ';', '{', '}']);
-    let multi_line = plausible.is_some_and(|end| text[1 + end..].starts_with('"'));
+/// Kind and length of a string; `before` is the text in front of it.
+fn string(before: &str, text: &str) -> (Kind, usize) {
+    let multi_line = string_goes_on(before, &text[1..]);
     let (closed, length) = quoted(text.as_bytes(), multi_line);
     (if closed { Kind::Str } else { Kind::OpenString }, length)
 }

@@ -191,6 +191,14 @@ fn comments_and_preprocessor_lines_stay() {
     );
 }
 
+/// As the programs of PINS have them: what the compiler takes for a string, the formatter does too.
+#[test]
+fn a_constraint_of_several_lines_stays() {
+    let text =
+        "@entry_restriction(\"\n  // '' is no quote;\n  vrf != 0;\n\")\nconst bit<8> x = 1;\n";
+    becomes(text, text);
+}
+
 #[test]
 fn line_ends_and_the_byte_order_mark_stay() {
     let formatted = format("\u{feff}struct s {\r\nbit<8> a;\r\n}\r\n");

@@ -338,8 +338,14 @@ impl<'a, 'c> Builder<'a, 'c> {
         let span = header.name.span;
         let ids = self.part_ids(fields.iter().map(|f| (f.annotations.as_slice(), span)));
         let mut metadata = Vec::new();
+        let mut layout = Vec::new();
         for (field, id) in fields.iter().zip(ids) {
-            if hidden(&field.annotations) {
+            let is_hidden = hidden(&field.annotations);
+            layout.push((
+                (!is_hidden).then_some(id),
+                self.types.stored_width(&field.ty),
+            ));
+            if is_hidden {
                 continue;
             }
             self.types.describe(&field.ty, span);
@@ -351,9 +357,12 @@ impl<'a, 'c> Builder<'a, 'c> {
                 type_name: self.types.new_type_name(&field.ty),
             });
         }
-        self.info
-            .controller_packet_metadata
-            .push(ControllerPacketMetadata { preamble, metadata });
+        let header = ControllerPacketMetadata {
+            preamble,
+            metadata,
+            layout,
+        };
+        self.info.controller_packet_metadata.push(header);
     }
 
     fn value_set(&mut self, set: &ValueSetItem<'a>) {
@@ -399,13 +408,15 @@ impl<'a, 'c> Builder<'a, 'c> {
                 let ids = self.part_ids(fields.iter().map(|(.., list)| (*list, span)));
                 let mut matches = Vec::new();
                 for ((name, ty, list), id) in fields.iter().zip(ids) {
+                    let given = notes::text_of(self.checked(), list, "name");
+                    let name = given.as_deref().unwrap_or(name);
                     let (Type::Bit(width) | Type::Signed(width)) = ty else {
                         self.bad_set(ty, span);
                         continue;
                     };
                     let kind = notes::tokens_of(list, "match").first();
                     matches.push(MatchField {
-                        notes: self.notes(list, &["match"]),
+                        notes: self.notes(list, &["match", "name"]),
                         match_type: match_type(kind.map_or("exact", |token| &token.text)),
                         ..plain(id, name, *width)
                     });

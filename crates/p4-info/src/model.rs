@@ -224,6 +224,9 @@ pub struct DirectMeter {
 pub struct ControllerPacketMetadata {
     pub preamble: Preamble,
     pub metadata: Vec<Field>,
+    /// The header's fields as they lie in a packet: the id of each, `None` where controllers do not
+    /// see it, and its width in bits, which is not the controller's where its type is translated
+    pub layout: Vec<(Option<u32>, u32)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

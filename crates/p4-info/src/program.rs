@@ -330,7 +330,7 @@ impl<'a, 'c> Program<'a, 'c> {
             if let PropertyValue::Actions(list) = &property.value {
                 let decls = list
                     .iter()
-                    .filter_map(|a| self.checked.action_refs.get(&a.span));
+                    .filter_map(|a| self.checked.action_refs.get(&a.id));
                 actions.extend(decls.copied());
             }
         }

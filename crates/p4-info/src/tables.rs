@@ -147,7 +147,7 @@ impl<'a> Builder<'a, '_> {
                 continue;
             };
             for action in list {
-                let Some(decl) = self.checked().action_refs.get(&action.span).copied() else {
+                let Some(decl) = self.checked().action_refs.get(&action.id).copied() else {
                     continue;
                 };
                 lists_no_action |= &*decl.name.name == "NoAction";
@@ -205,7 +205,7 @@ impl<'a> Builder<'a, '_> {
             }
             return (false, call);
         };
-        let Some(decl) = self.checked().action_refs.get(&expr.span).copied() else {
+        let Some(decl) = self.checked().action_refs.get(&expr.id).copied() else {
             return (property.is_const, call);
         };
         let name = self.program.name(&table.env, decl);
@@ -217,7 +217,7 @@ impl<'a> Builder<'a, '_> {
         let DeclKind::Action { params, .. } = &decl.kind else {
             return (property.is_const, call);
         };
-        let order = self.checked().action_args.get(&expr.span).cloned();
+        let order = self.checked().action_args.get(&expr.id).cloned();
         let data = params
             .iter()
             .enumerate()

@@ -266,6 +266,11 @@ impl<'a, 'c> Types<'a, 'c> {
                 return bitwidth.and_then(|w| u32::try_from(w).ok()).unwrap_or(0);
             }
         }
+        self.stored_width(ty)
+    }
+
+    /// Width of a value in a packet, in bits.
+    pub fn stored_width(&self, ty: &Type) -> u32 {
         match self.checked.underlying(ty) {
             Type::Bool => 1,
             Type::Bit(width) | Type::Signed(width) => width,

@@ -85,7 +85,7 @@ pub(crate) fn of_site<'a>(checked: &Checked<'a>, site: Site<'a>, pos: u32) -> Op
             member_of(checked, &ty, &member.name)
         }
         Site::Type(ident) => scope::find_type(checked, pos, &ident.name),
-        Site::Action(action) => match checked.action_refs.get(&action.span) {
+        Site::Action(action) => match checked.action_refs.get(&action.id) {
             Some(decl) => Some(Target::Decl(decl)),
             None => scope::find(checked, pos, &action.path.ident.name),
         },

@@ -44,7 +44,7 @@ impl<'a> Walk<'a> {
         let own = own.split('(').next().unwrap_or_default().trim();
         for action in actions {
             let name = &action.path.ident.name;
-            let params = match self.checked.action_refs.get(&action.span) {
+            let params = match self.checked.action_refs.get(&action.id) {
                 Some(Decl {
                     kind: DeclKind::Action { params, .. },
                     ..

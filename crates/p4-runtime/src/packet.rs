@@ -17,7 +17,11 @@ pub fn frame(header: Option<&Header>, packet: &PacketOut) -> Result<Vec<u8>, Ref
         };
     };
     let mut bits = BigUint::default();
-    for (id, name, width) in &header.fields {
+    for (seen, width) in &header.fields {
+        let Some((id, name)) = seen else {
+            bits <<= *width;
+            continue;
+        };
         let mut own = packet.metadata.iter().filter(|m| m.metadata_id == *id);
         let (Some(given), None) = (own.next(), own.next()) else {
             let message = format!("metadata field {name} (id {id}) needs one value");
@@ -28,8 +32,9 @@ pub fn frame(header: Option<&Header>, packet: &PacketOut) -> Result<Vec<u8>, Ref
         })?;
         bits = (bits << *width) + value;
     }
-    if packet.metadata.len() > header.fields.len() {
-        let known = |id: u32| header.fields.iter().any(|(own, ..)| *own == id);
+    let seen = || header.fields.iter().filter_map(|(seen, _)| seen.as_ref());
+    if packet.metadata.len() > seen().count() {
+        let known = |id: u32| seen().any(|(own, _)| *own == id);
         let mut strangers = packet.metadata.iter().filter(|m| !known(m.metadata_id));
         let id = strangers.next().map_or(0, |m| m.metadata_id);
         return Err(Refusal::invalid(format!(
@@ -58,16 +63,16 @@ pub fn packet_in(header: Option<&Header>, frame: &[u8]) -> Option<PacketIn> {
     };
     let bits = BigUint::from_bytes_be(frame.get(..header.bytes)?);
     let mut below = 8 * header.bytes as u64;
-    let field = |(id, _, width): &(u32, String, u32)| {
+    let field = |(seen, width): &(Option<(u32, String)>, u32)| {
         below -= u64::from(*width);
         let value = (&bits >> below) & ((BigUint::from(1u8) << *width) - 1u8);
-        PacketMetadata {
+        seen.as_ref().map(|(id, _)| PacketMetadata {
             metadata_id: *id,
             value: shortest(&value),
-        }
+        })
     };
     Some(PacketIn {
-        metadata: header.fields.iter().map(field).collect(),
+        metadata: header.fields.iter().filter_map(field).collect(),
         payload: frame[header.bytes..].to_vec(),
     })
 }

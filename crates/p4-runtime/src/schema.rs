@@ -128,8 +128,9 @@ pub struct Digest {
 /// The header of packets from or to the controller.
 #[derive(Debug)]
 pub struct Header {
-    /// Id, name and width of each field, in order
-    pub fields: Vec<(u32, String, u32)>,
+    /// Id and name of each field, `None` where controllers do not see it, and its width in the
+    /// packet, in order
+    pub fields: Vec<(Option<(u32, String)>, u32)>,
     pub bytes: usize,
 }
 
@@ -452,18 +453,23 @@ fn digest_calls(info: &P4Info, program: &ir::Program) -> FxHashMap<ir::CallId, u
 
 fn controller_header(header: &model::ControllerPacketMetadata) -> Result<Header, Refusal> {
     let name = &header.preamble.name;
-    let mut fields = Vec::new();
-    for field in &header.metadata {
-        if field.bitwidth <= 0 {
-            let message = format!(
-                "field {} of {name} is translated to strings, which this server does not do",
-                field.name
-            );
-            return Err(Refusal::unimplemented(message));
-        }
-        fields.push((field.id, field.name.clone(), width(field.bitwidth)));
+    if let Some(field) = header.metadata.iter().find(|field| field.bitwidth <= 0) {
+        let message = format!(
+            "field {} of {name} is translated to strings, which this server does not do",
+            field.name
+        );
+        return Err(Refusal::unimplemented(message));
     }
-    let bits: u32 = fields.iter().map(|(_, _, width)| width).sum();
+    let called = |id: u32| {
+        let mut seen = header.metadata.iter();
+        Some((id, seen.find(|field| field.id == id)?.name.clone()))
+    };
+    let fields: Vec<_> = header
+        .layout
+        .iter()
+        .map(|(id, width)| (id.and_then(called), *width))
+        .collect();
+    let bits: u32 = fields.iter().map(|(_, width)| width).sum();
     if !bits.is_multiple_of(8) {
         let message = format!("{name} has {bits} bits, which is not a number of whole bytes");
         return Err(Refusal::invalid(message));

@@ -312,6 +312,7 @@ pub struct KeyElement {
 /// An action in an `actions` list or an entry: a name, optionally called with arguments.
 #[derive(Clone, Debug)]
 pub struct ActionRef {
+    pub id: NodeId,
     pub annotations: Vec<Annotation>,
     pub path: Path,
     /// `None`: written without parentheses.

@@ -191,7 +191,7 @@ impl Lexer {
                     self.at += 1;
                     self.line_begin = self.at;
                 }
-                Some(b' ' | b'\t' | b'\r' | 0x0b | 0x0c) => self.at += 1,
+                Some(byte) if is_blank(byte) => self.at += 1,
                 Some(b'\\') if self.continuation(1).is_some() => {
                     self.at += self.continuation(1).unwrap_or(1);
                 }
@@ -209,13 +209,12 @@ impl Lexer {
         }
     }
 
-    /// Length of a `\` and line end, when `ahead` bytes from here the line ends.
+    /// Length up to the end of a line that goes on in the next: `\` stands `ahead` bytes back, and
+    /// nothing but blanks behind it, which GCC's preprocessor does not mind.
     fn continuation(&self, ahead: usize) -> Option<usize> {
-        match (self.byte(ahead), self.byte(ahead + 1)) {
-            (Some(b'\n'), _) => Some(ahead + 1),
-            (Some(b'\r'), Some(b'\n')) => Some(ahead + 2),
-            _ => None,
-        }
+        let rest = &self.text.as_bytes()[self.at + ahead..];
+        let blanks = rest.iter().take_while(|byte| is_blank(**byte)).count();
+        (rest.get(blanks) == Some(&b'\n')).then_some(ahead + blanks + 1)
     }
 
     fn skip_line_comment(&mut self) {
@@ -285,21 +284,10 @@ impl Lexer {
         TokenKind::Unknown
     }
 
-    /// Whether the string that began at `start` may go on in the next line. It may, but a quote that
-    /// was forgotten should not swallow half the file: text up to the next quote that looks like
-    /// program is not taken for a string. A quote with nothing behind it on its line was not forgotten
-    /// elsewhere: `@entry_restriction("` is how constraints of several lines begin.
+    /// Whether the string that began at `start` may go on in the next line.
     fn goes_on(&self, start: usize) -> bool {
-        if self.in_directive || self.left_out {
-            return false;
-        }
-        let rest = &self.text[start + 1..];
-        let first_line = rest.lines().next().unwrap_or_default();
-        if self.text[..start].ends_with('(') && first_line.trim().is_empty() {
-            return rest.contains('"');
-        }
-        let end = rest.find(['"', ';', '{', '}']);
-        end.is_some_and(|end| rest[end..].starts_with('"'))
+        let is_text = !self.in_directive && !self.left_out;
+        is_text && string_goes_on(&self.text[..start], &self.text[start + 1..])
     }
 
     /// A string; `\"`, `\\` and `\n` are the escapes, any other `\` stands for itself.
@@ -342,6 +330,23 @@ impl Lexer {
         }
         (kind, self.span_from(start), names.intern(&content))
     }
+}
+
+/// Whether a string may go on in the next line; `before` and `rest` are what stands on both sides of
+/// its quote. It may, but a quote that was forgotten should not swallow half the file: text up to the
+/// next quote that looks like program is not taken for a string. A quote with nothing behind it on its
+/// line was not forgotten elsewhere: `@entry_restriction("` is how constraints of several lines begin.
+pub fn string_goes_on(before: &str, rest: &str) -> bool {
+    let first_line = rest.lines().next().unwrap_or_default();
+    if before.ends_with('(') && first_line.trim().is_empty() {
+        return rest.contains('"');
+    }
+    let end = rest.find(['"', ';', '{', '}']);
+    end.is_some_and(|end| rest[end..].starts_with('"'))
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)
 }
 
 fn is_word(byte: u8) -> bool {

@@ -24,6 +24,7 @@ mod token;
 pub use class::class;
 pub use diag::{Diagnostic, Severity};
 pub use hash::{HashMap, HashSet};
+pub use lexer::string_goes_on;
 pub use options::{FileProvider, Limits, MemoryFiles, Options};
 pub use render::render;
 pub use similar::edit_distance;

@@ -73,3 +73,36 @@ fn elsewhere_sums_wrap_as_p4_says() {
     });
     assert_eq!(send(&mut switch, &frame(0, 0, 0, 5))[0].1[15], 1);
 }
+
+/// Programs for the chip leave open what a register and its actions say already, and an action that
+/// gives nothing back is one of `void`. Without these forms most published programs are refused.
+#[test]
+fn types_of_a_register_are_left_open() {
+    let forms = [
+        ("Register<bit<32>, _>(32w4)", "bit<32>, _, bit<8>"),
+        ("Register<bit<32>, bit<8>>(4)", "_, _, bit<8>"),
+    ];
+    for (register, types) in forms {
+        let ingress = format!(
+            "{register} r;
+             RegisterAction<bit<32>, _, void>(r) note = {{
+                 void apply(inout bit<32> x) {{ x = x + h.h.c; }}
+             }};
+             RegisterAction<{types}>(r) ask = {{
+                 void apply(inout bit<32> x, out bit<8> o) {{ o = x[7:0]; }}
+             }};
+             apply {{
+                 tm.ucast_egress_port = 2;
+                 note.execute(3);
+                 note.execute(h.h.b[1:0]);
+                 h.h.a = ask.execute(h.h.a[1:0]);
+             }}"
+        );
+        let mut switch = switch(&Parts {
+            ingress: &ingress,
+            ..PLAIN
+        });
+        let sent = send(&mut switch, &frame(3, 3, 3, 20));
+        assert_eq!(sent[0].1[15], 40, "{register} {types}");
+    }
+}

@@ -119,7 +119,7 @@ impl<'a> Bmv2<'_, 'a> {
                 }
                 PropertyValue::Actions(actions) => {
                     for action in actions {
-                        if let Some(action) = self.checked.action_refs.get(&action.span) {
+                        if let Some(action) = self.checked.action_refs.get(&action.id) {
                             self.action_data(action);
                         }
                     }

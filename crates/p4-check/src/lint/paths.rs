@@ -302,7 +302,7 @@ impl<'a> Walker<'_, 'a> {
         for property in properties {
             if let PropertyValue::Actions(actions) = &property.value {
                 for action in actions {
-                    if let Some(decl) = self.checked.action_refs.get(&action.span) {
+                    if let Some(decl) = self.checked.action_refs.get(&action.id) {
                         let one = self.routine(decl, before.clone());
                         after = join(after, one);
                     }

@@ -164,7 +164,7 @@ impl<'a> More<'_, 'a> {
     }
 
     fn action_named(&self, action: &ActionRef) -> Option<&'a Decl> {
-        self.checked.action_refs.get(&action.span).copied()
+        self.checked.action_refs.get(&action.id).copied()
     }
 
     fn asks(&self, action: &'a Decl, meter: &Decl) -> bool {

@@ -751,7 +751,7 @@ impl<'a> Walker<'_, 'a> {
     }
 
     fn listed_action(&mut self, reference: &'a ActionRef, mut before: Before) -> Before {
-        let Some(action) = self.checked.action_refs.get(&reference.span).copied() else {
+        let Some(action) = self.checked.action_refs.get(&reference.id).copied() else {
             return before;
         };
         let DeclKind::Action { params, .. } = &action.kind else {

@@ -7,19 +7,19 @@ use p4_syntax::ast::{Arg, DeclKind, Direction, Entry, Expr, ExprKind, NodeId};
 use p4_syntax::span::Span;
 
 impl<'a> Lowerer<'a, '_> {
-    /// The action named at `span` with its data, as words.
+    /// The action that is named at a place with its data, as words.
     pub(super) fn action_call(
         &mut self,
         positions: &[NodeId],
-        span: Span,
+        (id, span): (NodeId, Span),
         args: &'a [Arg],
     ) -> Option<ActionCall> {
-        let decl = self.checked.action_refs.get(&span).copied()?;
+        let decl = self.checked.action_refs.get(&id).copied()?;
         let position = positions.iter().position(|p| *p == decl.id)?;
         let order = self
             .checked
             .action_args
-            .get(&span)
+            .get(&id)
             .cloned()
             .unwrap_or_default();
         let DeclKind::Action { params, .. } = &decl.kind else {
@@ -61,7 +61,8 @@ impl<'a> Lowerer<'a, '_> {
 
     pub(super) fn entry(&mut self, table: &mut Table, positions: &[NodeId], entry: &'a Entry) {
         let args = entry.action.args.as_deref().unwrap_or(&[]);
-        let Some(call) = self.action_call(positions, entry.action.span, args) else {
+        let Some(call) = self.action_call(positions, (entry.action.id, entry.action.span), args)
+        else {
             return;
         };
         let priority = entry

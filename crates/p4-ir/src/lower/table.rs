@@ -127,13 +127,13 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn listed_action(&mut self, action: &'a ActionRef) -> Option<(NodeId, TableAction, bool)> {
-        let decl = self.checked.action_refs.get(&action.span).copied()?;
+        let decl = self.checked.action_refs.get(&action.id).copied()?;
         let routine = self.action_routine(decl);
         let args = action.args.as_deref().unwrap_or(&[]);
         let order = self
             .checked
             .action_args
-            .get(&action.span)
+            .get(&action.id)
             .cloned()
             .unwrap_or_default();
         let (id, may_exit) = self.bound_action(&routine, &order, args);
@@ -167,7 +167,7 @@ impl<'a> Lowerer<'a, '_> {
                 ExprKind::Call { args, .. } => args.as_slice(),
                 _ => &[],
             };
-            if let Some(call) = self.action_call(positions, expr.span, args) {
+            if let Some(call) = self.action_call(positions, (expr.id, expr.span), args) {
                 table.default = call;
             }
             return;

@@ -51,6 +51,32 @@ fn a_packet_out_leaves_as_its_metadata_says() {
     assert_eq!(send(&lab, &mut client, out), (None, expected));
 }
 
+/// Programs like SONiC's have such headers; without this their controllers cannot send a packet out.
+#[test]
+fn a_translated_port_and_a_hidden_field_have_their_widths_in_a_packet() {
+    let own = "header packet_out_t { bit<9> egress_port; bit<7> rest; }";
+    let text = PROGRAM.replacen(
+        &format!("@controller_header(\"packet_out\")\n{own}"),
+        "@p4runtime_translation(\"\", 32) type bit<9> port_t;\n\
+         @controller_header(\"packet_out\")\n\
+         header packet_out_t { port_t egress_port; @hidden bit<7> rest; }",
+        1,
+    );
+    let text = text.replace("h.to.egress_port", "(bit<9>) h.to.egress_port");
+    assert!(!text.contains(own));
+    let lab = lab_with(&text);
+    let mut client = lab.arbitrated(1);
+    let payload = frame(1, 2, 3);
+    let out = packet_out(&payload, &[(1, 300)]);
+    assert_eq!(
+        send(&lab, &mut client, out),
+        (None, vec![(300, payload.clone())])
+    );
+    let out = packet_out(&payload, &[(1, 512)]);
+    let answer = send(&lab, &mut client, out);
+    assert_eq!(answer, (Some(Code::InvalidArgument), vec![]));
+}
+
 #[test]
 fn a_packet_out_with_wrong_metadata_is_dropped_and_told() {
     let lab = lab();

@@ -155,6 +155,11 @@ impl Parser {
             .map_or(Span::NONE, |before| self.tokens[before].span)
     }
 
+    fn previous_kind(&self) -> TokenKind {
+        let before = self.at.checked_sub(1);
+        before.map_or(TokenKind::Eof, |before| self.tokens[before].kind)
+    }
+
     fn span_from(&self, start: Span) -> Span {
         start.to(self.previous_span())
     }

@@ -35,8 +35,10 @@ impl Parser {
             false => self.token().describe(),
         };
         let message = format!("I expected {expected}, but found {found}.");
-        // What is wrong as a whole is shown; what lacks something is shown where that lacks.
-        let lacking = !matches!(code, "E0104" | "E0115");
+        // What is wrong as a whole is shown; what lacks something is shown where that lacks. Behind
+        // the end of something nothing does.
+        let ended = matches!(self.previous_kind(), TokenKind::Semi | TokenKind::RBrace);
+        let lacking = !matches!(code, "E0104" | "E0115") && !ended;
         let span = match lacking && self.token().line_start {
             true => self.behind(),
             false => self.span(),

@@ -101,6 +101,7 @@ impl Parser {
         };
         let path = Path { absolute, ident };
         Ok(ActionRef {
+            id: self.id(),
             annotations: Vec::new(),
             path,
             args,

@@ -470,7 +470,8 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// `left ## right`: one token, if it is one.
+    /// `left ## right`: one token, or two that stand side by side, as p4c's preprocessor leaves what is
+    /// none.
     fn join(&mut self, result: &mut Vec<Token>, left: Token, right: Token, span: Span) {
         let text = left.spelling() + &right.spelling();
         if text.len() > MAX_TEXT {
@@ -494,11 +495,10 @@ impl Preprocessor<'_> {
             });
             return;
         }
-        let message = format!("`##` makes `{text}` of its two sides, which is not one token.");
-        self.report(
-            Diagnostic::error("E0018", span, message)
-                .hint("Without `##` the two are written side by side."),
-        );
+        let right = Token {
+            space: false,
+            ..right
+        };
         result.extend([left, right]);
     }
 

@@ -115,6 +115,16 @@ fn strings_and_pasted_names() {
     assert_eq!(expands("#define P(a, b) a##b", "P(8w, 255)"), "8w255");
     assert_eq!(expands("#define P(a) a ## _end", "P()"), "_end");
     assert_eq!(
+        expands("#define P(a, b) a ## b", "P(q, + 2)"),
+        "(q Add 2)",
+        "what makes no token stays two"
+    );
+    assert_eq!(
+        expands("#define P(a) a \\ \t\n + 1", "P(q)"),
+        "(q Add 1)",
+        "blanks behind a line's \\ do not matter"
+    );
+    assert_eq!(
         expands(
             "#define P(a, b) a ## b\n#define AB 3\n#define A 9",
             "P(A, B)"
