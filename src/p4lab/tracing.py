@@ -13,7 +13,7 @@ from p4lab.model.run import Plan
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.packets.probe import Probe
 from p4lab.session.run import open_virtual
-from p4lab.steps import Lines, short
+from p4lab.steps import ENTERS, Lines, short
 from p4lab.topology import Topology
 
 if TYPE_CHECKING:
@@ -22,13 +22,20 @@ if TYPE_CHECKING:
 # Steps that repeat what others show: blocks are headings, emits follow from validity.
 _QUIET = {"emit"}
 
+MOST_PASSES, MOST_PACKETS = 1024, 16_383
+"""What the engine lets one arriving packet make of itself: what makes more is stopped as a loop"""
+FIRST_PASSES, FIRST_PACKETS = 4, 64
+"""What is kept of a loop at the most: the others repeat them"""
+
 
 @dataclass
 class Hop:
     """One arrival at one switch. `packets` are the packet itself and all that the switch made of
     it (clones, replicas, later passes), as the engine gives them; `next` are the arrivals that
-    its sent packets became, by packet id; `delivered` the hosts they reached. `order` is its place
-    among all arrivals at this switch."""
+    its sent packets became, by packet id; `delivered` the hosts they reached; `given` the packets
+    that the control plane got. `order` is its place among all arrivals at this switch. Of a loop
+    there are only the first packets: `left_out` is how many more there were, and `passes` are those
+    of all. `problem` says of a first hop why the network was stopped."""
 
     router: str
     port: int
@@ -38,10 +45,15 @@ class Hop:
     packets: list[dict[str, Any]]
     next: dict[int, Hop] = field(default_factory=dict)
     delivered: dict[int, str] = field(default_factory=dict)
+    given: set[int] = field(default_factory=set)
     order: int = 0
+    passes: int = 1
+    left_out: int = 0
+    problem: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: bytes as hexadecimal, time in nanoseconds."""
+        loop = {"problem": self.problem, "left_out": self.left_out}
         return {
             "router": self.router,
             "port": self.port,
@@ -51,6 +63,7 @@ class Hop:
             "packets": [_plain(packet) for packet in self.packets],
             "next": {str(number): hop.to_json() for number, hop in self.next.items()},
             "delivered": {str(number): host for number, host in self.delivered.items()},
+            **{name: value for name, value in loop.items() if value},
         }
 
 
@@ -76,16 +89,18 @@ def trace(
         session.fail()
         net.trace()
         say("following one packet")
-        session.send((chosen,))
-        arrivals = net.take_traces()
-    found = follow(plan.topology, arrivals)
+        end = session.end(session.begin((chosen,)), (chosen,))
+        arrivals, problem = net.run_traced(end, session.controller)
+    found = follow(plan.topology, arrivals, net.cpu.number)
     if (chosen.flow, 0) not in found:
         raise IndexError("the packet reached no switch")
-    return found[chosen.flow, 0]
+    first = found[chosen.flow, 0]
+    first.problem = problem
+    return first
 
 
 def follow(
-    topology: Topology, arrivals: Mapping[str, Sequence[_engine.Arrival]]
+    topology: Topology, arrivals: Mapping[str, Sequence[_engine.Arrival]], cpu_port: int
 ) -> dict[tuple[int, int], Hop]:
     """The first hop of every probe in what `VirtualNetwork.take_traces` gave, by flow and sequence
     number; a probe that reached no switch is not there."""
@@ -94,16 +109,27 @@ def follow(
         for order, item in enumerate(traces):
             if probe := Probe.of(item["data"]):
                 time = item["time"] // PICOSECONDS
-                hop = Hop(router, item["port"], "", time, item["data"], item["packets"])
+                packets = _first(item["packets"])
+                hop = Hop(router, item["port"], "", time, item["data"], packets)
                 hop.order = order
+                hop.passes = sum(packet["kind"] in ENTERS for packet in item["packets"])
+                hop.left_out = len(item["packets"]) - len(packets)
                 hops.setdefault((probe.flow, probe.sequence), []).append(hop)
     return {
-        probe: _join(topology, sorted(of_probe, key=lambda hop: hop.time))
+        probe: _join(topology, sorted(of_probe, key=lambda hop: hop.time), cpu_port)
         for probe, of_probe in sorted(hops.items())
     }
 
 
-def _join(topology: Topology, hops: list[Hop]) -> Hop:
+def _first(packets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The packets of an arrival, of a loop the first ones."""
+    last = max((packet["pass"] for packet in packets), default=0)
+    if last < MOST_PASSES and len(packets) <= MOST_PACKETS:
+        return packets
+    return [one for one in packets if one["pass"] < FIRST_PASSES][:FIRST_PACKETS]
+
+
+def _join(topology: Topology, hops: list[Hop], cpu_port: int) -> Hop:
     """Ties what one switch has sent to what the next has received; gives the first hop."""
     for hop in hops:
         hop.source = topology.neighbour(hop.router, hop.port) or "?"
@@ -115,6 +141,8 @@ def _join(topology: Topology, hops: list[Hop]) -> Hop:
                 continue
             neighbour = topology.neighbour(hop.router, fate["port"])
             if neighbour is None:
+                if fate["port"] == cpu_port:
+                    hop.given.add(packet["id"])
                 continue
             if any(host.name == neighbour for host in topology.hosts):
                 hop.delivered[packet["id"]] = neighbour
@@ -149,10 +177,13 @@ class Writer:
 
     def tree(self, first: Hop) -> Tree:
         """The whole way."""
-        from rich.tree import Tree  # heavy: rich, for nothing but terminals
+        from rich.markup import escape  # heavy: rich, for nothing but terminals
+        from rich.tree import Tree
 
-        tree = Tree(f"[bold]{first.source}[/] sends {len(first.data)} bytes")
+        tree = Tree(f"[bold]{first.source}[/] sends {_bytes(first.data)}")
         self._add(tree, first)
+        if first.problem:
+            tree.add(f"[bold red]{escape(first.problem)}[/]")
         return tree
 
     def _add(self, tree: Tree, hop: Hop) -> None:
@@ -171,6 +202,8 @@ class Writer:
             own.add(_fate(packet, hop))
             if packet["id"] in hop.next:
                 self._add(own, hop.next[packet["id"]])
+        if hop.left_out:
+            node.add(f"[bold red]and so on: {hop.left_out:,} more packets[/]")
 
     def _is_about(self, step: dict[str, Any]) -> bool:
         """Whether a step changes the field, reads it from the packet or has it in a key."""
@@ -194,8 +227,8 @@ class Writer:
         return f"[{colour}]{text}[/]{place}" if colour else f"{text}{place}"
 
     def text(self, step: dict[str, Any]) -> str:
-        """A step in one line."""
-        return self._lines.text(step)
+        """A step in one line. What the engine calls `$next` of a header stack is P4's nextIndex."""
+        return self._lines.text(step).replace(".$next", ".nextIndex")
 
     def value(self, step: dict[str, Any], name: str, text: str) -> str:
         """A number of a step, as it belongs to a name there."""
@@ -213,11 +246,14 @@ def _fate(packet: dict[str, Any], hop: Hop) -> str:
     fate = packet["fate"]
     if fate is None:
         return "[red]lost without a word[/]"
+    if packet["id"] in hop.given:
+        size = _bytes(fate["data"])
+        return f"[bold green]given to the control plane[/] on port {fate['port']}, {size}"
     if fate["kind"] == "sent":
         target = hop.delivered.get(packet["id"]) or (
             hop.next[packet["id"]].router if packet["id"] in hop.next else "nobody"
         )
-        return f"[bold green]sent on port {fate['port']} to {target}[/], {len(fate['data'])} bytes"
+        return f"[bold green]sent on port {fate['port']} to {target}[/], {_bytes(fate['data'])}"
     if fate["kind"] == "dropped":
         place = f" at {escape(_place(fate))}" if fate["file"] else ""
         return f"[bold red]dropped[/]: {escape(fate['reason'])}{place}"
@@ -225,6 +261,10 @@ def _fate(packet: dict[str, Any], hop: Hop) -> str:
         copies = ", ".join(map(str, fate["ids"]))
         return f"replicated to group {fate['group']} as packets {copies}"
     return f"goes on as packet {fate['id']}"
+
+
+def _bytes(data: bytes) -> str:
+    return "1 byte" if len(data) == 1 else f"{len(data)} bytes"
 
 
 def _place(item: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@ mouse, or a small screen, can work with them, too."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,94 @@ def test_a_failed_check_is_watched_up_to_where_it_goes_wrong(browser: Browser, m
     assert film.locator("table").bounding_box() == height
     page.keyboard.press("Home")
     expect(place).to_have_text(f"1 / {last}")
+    page.close()
+
+
+def changed(folder: Path, lab: str, file: str, old: str, new: str) -> Any:
+    """The lab with a copy of the solution in which a piece is another."""
+    shutil.copytree(HERE.sources / lab.partition("-")[2], folder / lab.partition("-")[2])
+    place = folder / lab.partition("-")[2] / file
+    text = place.read_text()
+    assert old in text
+    place.write_text(text.replace(old, new))
+    return open_lab(lab, folder=folder)
+
+
+def test_a_host_that_cannot_read_its_packet_is_not_green(browser: Browser, tmp_path: Path) -> None:
+    """What the picture says by colour is what the verdict says, and not by colour alone."""
+    colours = {}
+    for wrong in (False, True):
+        new = "" if wrong else "hdr.inner_tag.setValid();"
+        folder = tmp_path / str(wrong)
+        lab = changed(folder, "06-bng", "downstream.p4", "hdr.inner_tag.setValid();", new)
+        stage = Stage(browser.new_page(), lab.topology_view())
+        alice = stage.page.locator("[data-node=alice]")
+        verdict = stage.page.locator(".p4v-verdict")
+        stage.page.locator(".p4v-topology").focus()
+        stage.page.keyboard.press("Home")
+        expect(verdict).to_have_text("")
+        expect(verdict).to_have_css("border-left-color", "rgba(0, 0, 0, 0)")
+        expect(alice.locator(".p4v-no")).to_be_hidden()
+        stage.page.keyboard.press("End")
+        expect(verdict).to_contain_text("nobody got a readable" if wrong else "alice got the")
+        expect(alice.locator(".p4v-no")).to_be_visible(visible=wrong)
+        colours[wrong] = alice.locator("rect").evaluate("box => getComputedStyle(box).stroke")
+        border = verdict.evaluate("line => getComputedStyle(line).borderLeftColor")
+        assert border == colours[wrong]
+        assert stage.complaints() == []
+        stage.page.close()
+    assert colours[True] != colours[False]
+
+
+@pytest.mark.parametrize("lab", ["04-msr6", "06-bng"])
+def test_names_fit_and_nothing_covers_them(browser: Browser, lab: str) -> None:
+    """A name is in its box; neither a frame on its way nor the number of frames is on a name."""
+    stage = Stage(browser.new_page(), open_lab(lab, folder=HERE.sources).topology_view())
+    page = stage.page
+    for node in page.locator(".p4v-node.host").all():
+        name = node.locator("text").first.bounding_box()
+        box = node.locator("rect").bounding_box()
+        assert box["x"] + 2 < name["x"] and name["x"] + name["width"] < box["x"] + box["width"] - 2
+    names = [one.bounding_box() for one in page.locator(".p4v-node > text:first-of-type").all()]
+    slider = page.get_by_role("slider")
+    for part in range(0, 1001, 50):
+        slider.evaluate(
+            "(one, to) => { one.value = to; one.dispatchEvent(new Event('input')); }", part
+        )
+        shown = page.locator(".p4v-packet .p4v-pill:visible, .p4v-count, .p4v-mark").all()
+        for over in (one.bounding_box() for one in shown):
+            assert not any(_covers(over, name) for name in names), part
+    page.close()
+
+
+def _covers(over: Any, name: Any) -> bool:
+    """Whether more of a name is covered than an edge."""
+    ways = (("x", "width"), ("y", "height"))
+    return all(
+        min(over[at] + over[size], name[at] + name[size]) - max(over[at], name[at])
+        > name[size] * 0.25
+        for at, size in ways
+    )
+
+
+def test_fields_and_headers_of_a_failed_check_can_be_read(browser: Browser, tmp_path: Path) -> None:
+    """The names of fields are not broken, and a list of headers is not cut off."""
+    changed(tmp_path, "04-msr6", "te.p4", "hdr.routing.segments_left = entry;", "")
+    view = check(lab_folder("04-msr6", tmp_path)).view()
+    stage = Stage(browser.new_page(), view, width=1600)
+    page = stage.page
+    for field in page.locator(".p4c-wide tbody th").all():
+        lines = field.evaluate(
+            "cell => { const range = document.createRange(); range.selectNodeContents(cell);"
+            " return range.getClientRects().length; }"
+        )
+        assert lines == 1, field.text_content()
+    stage.click(page.locator("button[data-watch]").first)
+    page.locator(".p4v-film").focus()
+    page.keyboard.press("End")
+    rows = page.locator(".p4v-film-rows")
+    expect(rows).to_contain_text("segments[6] inner")
+    assert rows.evaluate("one => one.scrollWidth <= one.clientWidth")
     page.close()
 
 

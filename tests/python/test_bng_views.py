@@ -342,9 +342,12 @@ def test_a_stream_that_is_not_there_is_a_sentence(lab: Lab, stream: int) -> None
 
 def test_a_packet_that_cannot_be_read_is_not_called_received(tmp_path: Path) -> None:
     folder = changed(tmp_path, "upstream.p4", "        hdr.ppp.setInvalid();\n", "")
-    sent = open_lab("06-bng", folder=folder).send(2)
+    lab = open_lab("06-bng", folder=folder)
+    sent = lab.send(2)
     assert sent.missing == ("web",)
     assert str(sent) == (
-        "nobody got the packet to 10.0.1.5; web should have. web got a packet, but could not read "
-        "it: the EtherType announces IPv4, but version 0 follows."
+        "nobody got a readable packet to 10.0.1.5; web should have. web got a packet, but could "
+        "not read it: the EtherType announces IPv4, but version 0 follows."
     )
+    nodes = {node["name"]: node for node in lab.topology_view(sent).data["nodes"]}
+    assert nodes["web"]["takes"] == 0 and "takes" not in nodes["bob"]

@@ -50,6 +50,10 @@ def test_who_set_a_bit() -> None:
     assert "hdr.bier.bit_string = bit_string;" in line
 
 
+def test_a_field_may_be_named_as_the_source_names_it() -> None:
+    assert shown("--why", "hdr.bier.ttl") == shown("--why", "bier.ttl")
+
+
 def test_metadata_begin_anew_at_every_switch() -> None:
     lines = shown("--why", "carried.remaining", "--router", "r5").splitlines()
     assert len(lines) > 2
@@ -62,6 +66,7 @@ def test_metadata_begin_anew_at_every_switch() -> None:
         (["--router", "r99"], "tree10 has no router r99; it has r1,"),
         (["--why", "ttl"], "ttl may be bier.ttl or ipv4.ttl"),
         (["--why", "bier.tttl"], "is called bier.tttl; choose from"),
+        (["--why", "hdr.bier.tttl"], "is called hdr.bier.tttl; choose from"),
         (["--field", "nothing"], "is called nothing; choose from"),
         (["--why", "bier.ttl:x"], "write a field, such as bier.bit_string, or one bit"),
     ],

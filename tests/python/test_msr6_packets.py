@@ -186,6 +186,8 @@ def test_behind_other_extension_headers_and_in_errors() -> None:
         (leaf(0x7FFF), "router 32767, End.DT6"),
         (leaf(HOST | 12), "host 12, End.DT6"),
         (sid(1, 0x700, 5), "router 1, unknown function"),
+        (sid(1, 0, 5), "router 1, unknown function"),
+        (sid(1, 0, 0), "router 1"),
         (b"\xfd" + te(2, 1, 5)[1:], None),
     ],
 )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from scapy.layers.l2 import Ether
 
 from msr6_bytes import leaf, te
@@ -28,6 +29,7 @@ from p4lab.systems.msr6.packets import MSR6
 from p4lab.systems.msr6.places import places
 from p4lab.systems.msr6.views.tree import MOST_STEPS, TreeView
 from p4lab.systems.msr6.walk import walk
+from p4lab.tracing import Writer
 from p4lab.widgets.sent import Sent
 
 ENCODINGS = ["te", "rlb", "be"]
@@ -463,3 +465,31 @@ def test_long_journeys_are_shortened_and_say_so() -> None:
     view = lab.tree_view()
     assert len(view.data["steps"]) == MOST_STEPS
     assert f"the first {MOST_STEPS} of 218 steps" in view.data["title"]
+
+
+def test_what_a_router_refuses_goes_to_the_control_plane_and_has_a_reason(tmp_path: Path) -> None:
+    """Port 510 has no cable, and no student knows it: the picture, the headers and the trace say
+    who is behind it."""
+    leaf = "if (hdr.ipv6.dst_addr[31:24] == 0) {"
+    lab = changed(tmp_path, "te.p4", leaf, "if (false) {")
+    sent = lab.send()
+    events = [event["text"] for event in lab.topology_view(sent).data["events"]]
+    refused = "sends nothing: it gave the packet to the control plane: reason 40 (SEGMENTS_LEFT)"
+    assert f"r9 {refused}" in events and not any("no cable" in event for event in events)
+    assert "to the control plane, port 510" in lab.packet_view("r9", sent).told()
+    hop = sent.hop("r9")
+    assert hop is not None and len(hop.given) == 1 and not hop.delivered
+    console = Console(width=200)
+    with console.capture() as shown:
+        console.print(Writer(lab.notation, lab.program.summary).tree(sent.hops[0]))
+    assert "given to the control plane on port 510" in shown.get()
+    assert "to nobody" not in shown.get()
+
+
+def test_a_trace_calls_the_index_of_a_stack_as_p4_does() -> None:
+    lab = lab_with()
+    writer = Writer(lab.notation, lab.program.summary)
+    packets = [packet for hop in lab.send().all_hops() for packet in hop.packets]
+    lines = [writer.text(step) for packet in packets for step in packet["steps"]]
+    assert any("hdr.segments.nextIndex: 8 -> 0" in line for line in lines)
+    assert not any("$next" in line for line in lines)

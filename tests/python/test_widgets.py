@@ -6,6 +6,7 @@ scapy, the rows that the engine itself gives.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections import Counter
@@ -27,6 +28,7 @@ from p4lab.systems.bier.packets import BIER
 from p4lab.systems.bier.views import passes
 from p4lab.widgets import view
 from p4lab.widgets.flights import flights
+from p4lab.widgets.layout import edge, place
 
 pytestmark = pytest.mark.beside(seconds=12)
 
@@ -408,6 +410,43 @@ def test_a_program_that_loops_stops_with_a_sentence(tmp_path: Path) -> None:
     lab.topology_view(sent).picture()
     assert not sent.ok or sent.problem
     assert lab.send(packets=1).hops
+
+
+@pytest.mark.parametrize(
+    ("name", "topology"),
+    [("01-bier", "tree10"), ("01-bier", "ring"), ("04-msr6", None), ("06-bng", None)],
+)
+def test_words_in_the_picture_cover_neither_nodes_nor_links(
+    name: str, topology: str | None
+) -> None:
+    """What stands beside a node keeps off the links, where arrows go, and each arrow has room."""
+    lab = open_lab(name, folder=HERE.sources, topology=topology)
+    data = lab.topology_view().data
+    places = place(lab.topology, lab.plan.streams[0].source.name)
+    assert {one["name"]: (one["x"], one["y"]) for one in data["nodes"]} == places.nodes
+    nodes = {one["name"]: one for one in data["nodes"]}
+    for one in nodes.values():
+        if one["kind"] == "host":
+            assert one["half"] >= len(one["name"]) * 7.2 / 2  # bold letters of 12 pixels
+        if not one["mark"]:
+            continue
+        x, bottom = one["mark_at"]
+        reach = len(one["mark"]) * 2.7
+        text = [(x + reach * part / 10, bottom - 4) for part in range(-10, 11)]
+        for a, b in data["links"]:
+            for part in range(101):
+                (x1, y1), (x2, y2) = places.nodes[a], places.nodes[b]
+                on = (x1 + (x2 - x1) * part / 100, y1 + (y2 - y1) * part / 100)
+                assert min(math.dist(on, point) for point in text) > 3, (one["name"], a, b)
+        for other, (there, down) in places.nodes.items():
+            off = min(math.dist((there, down), point) for point in text)
+            assert off > places.size, (one["name"], other)
+    for a, b in data["links"]:
+        (x1, y1), (x2, y2) = places.nodes[a], places.nodes[b]
+        length = math.dist((x1, y1), (x2, y2))
+        ux, uy = (x2 - x1) / length, (y2 - y1) / length
+        ends = sum(edge(nodes[end].get("half"), places.size, ux, uy) for end in (a, b))
+        assert length - ends > 14, (a, b)  # as long as the head of an arrow
 
 
 MODULES = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -99,9 +100,9 @@ def trace(
         typer.echo(json.dumps(first.to_json(), indent=2))
     else:
         notation = registry.find(plan.system).notation_for(plan)
+        field = field and _occurring(field, first)
+        asked = asked and replace(asked, name=_occurring(asked.name, first))
         writer = Writer(notation, program.summary, router or (), field)
-        for name in filter(None, (field, asked.name if asked else "")):
-            _must_occur(name, first)
         if asked is None:
             Console(emoji=False).print(writer.tree(first))
         elif way := chosen(first, router[0] if router else None, asked):
@@ -112,12 +113,15 @@ def trace(
     tell_of_given(lab, folder)
 
 
-def _must_occur(name: str, first: Hop) -> None:
-    """Ends the verb with what there is if a trace has no field of a name, or several."""
+def _occurring(name: str, first: Hop) -> str:
+    """The field of a name; without the parameter in front, if it is as the source has it. Ends the
+    verb with what there is if a trace has no such field, or several."""
     known = fields(first)
     meant = [one for one in known if one == name or one.endswith(f".{name}")]
     if len(meant) == 1:
-        return
+        return name
+    if not meant and (within := [one for one in known if name.endswith(f".{one}")]):
+        return within[0]
     if meant:
         fail(f"{name} may be {' or '.join(meant)}: write one of them.")
     near = [one for one in known if one.rpartition(".")[2] == name.rpartition(".")[2]]

@@ -36,6 +36,18 @@ UDP_CHECKSUMS = {4: slice(40, 42), 6: slice(60, 62)}
 """Where a probe has its UDP checksum: after Ethernet and an IP header without options"""
 CHECKSUM_PERIOD = 0xFFFF
 """Numbers this far apart add the same to the Internet checksum (RFC 1071)"""
+MOST_ARRIVALS = 1500
+"""At switches, for one packet sent: ten times what the largest of our networks needs"""
+MOST_TRACED = 16_384
+"""Packets that switches make of one packet sent while all of them trace, in some hundred MB"""
+MILLISECOND = 1_000_000
+_MADE = ("received", "clones", "replicas", "resubmitted", "recirculated")
+_GIVEN_UP = {
+    "too_many_passes": "lets a packet go around too often",
+    "too_many_packets": "makes too many packets of one",
+}
+"""What a switch counts when it stops a packet, and what it stops"""
+_LOOP = "very likely frames run in a loop"
 
 
 class VirtualNetwork:
@@ -175,7 +187,7 @@ class VirtualNetwork:
         try:
             templates = [self._wrap(stream.source, frame) for frame in self._templates(stream)]
         except ValueError as error:
-            self._silent[stream.flow] = f"{stream.source.name} sends nothing: {error}"
+            self._silent[stream.flow] = f"{stream.source.name}'s line sends nothing: {error}"
             return
         interval = stream.interval_ns * PICOSECONDS
         for number, template in enumerate(templates):
@@ -390,6 +402,50 @@ class VirtualNetwork:
             for router in self.topology.routers
         }
 
+    def run_traced(
+        self, end: int, controller: Controller, packets: int = 1
+    ) -> tuple[dict[str, list[_engine.Arrival]], str]:
+        """Lets time pass up to `end` after so many packets were sent, while all switches trace: the
+        traces by router, and why it was stopped before, if it was.
+
+        What multiplies in a loop would fill the memory with traces long before `run_until` sees
+        that there are too many frames. So time passes in steps in which no frame crosses more than
+        one link, and before each it is known how many frames will arrive. Once a switch has given a
+        packet up, each frame under way may become as many as that one did.
+        """
+        delays = [link.delay_ns for link in self.topology.links if link.delay_ns]
+        step = min(delays, default=MILLISECOND)
+        found: dict[str, list[_engine.Arrival]] = {one.name: [] for one in self.topology.routers}
+        growth = _Growth(self._stats(), packets)
+        try:
+            while (due := self.engine.next_event_time) is not None and due <= end * PICOSECONDS:
+                then = due // PICOSECONDS + max(1, step - 1)
+                self.run_until(min(end, then), controller)
+                for router, traces in self.take_traces().items():
+                    found[router].extend(traces)
+                if problem := growth.problem(self._stats(), self._under_way()):
+                    return found, problem
+            self.run_until(end, controller)
+        except NetworkError as error:
+            return found, str(error)
+        return found, ""
+
+    def _stats(self) -> dict[str, dict[str, int]]:
+        """What each switch has counted about itself."""
+        return {
+            router.name: self.engine.switch_stats(self._nodes[router.name])
+            for router in self.topology.routers
+        }
+
+    def _under_way(self) -> int:
+        """Frames on links between switches."""
+        return sum(
+            way["queued"] + way["in_flight"]
+            for number, link in self._links.items()
+            if not link.is_access
+            for way in self.engine.link_stats(number)
+        )
+
     def __enter__(self) -> VirtualNetwork:
         return self
 
@@ -400,6 +456,39 @@ class VirtualNetwork:
         trace: TracebackType | None,
     ) -> None:
         """Nothing is left behind: everything was in this object."""
+
+
+class _Growth:
+    """What becomes of some packets in all switches together, by what these count."""
+
+    def __init__(self, counts: Mapping[str, Mapping[str, int]], packets: int) -> None:
+        self._counts = counts
+        self._packets = packets
+        self._arrived = 0
+        self._made = 0
+        self._worst = 1
+        self._given_up = ""
+
+    def problem(self, counts: Mapping[str, Mapping[str, int]], under_way: int) -> str:
+        """Why it should go no further, if so; `under_way` are the frames that will arrive."""
+        for router, now in counts.items():
+            new = {what: count - self._counts[router][what] for what, count in now.items()}
+            made = sum(new[what] for what in _MADE)
+            self._arrived += new["received"]
+            self._made += made
+            self._worst = max(self._worst, made)
+            for what, said in _GIVEN_UP.items():
+                if new[what] and not self._given_up:
+                    self._given_up = f"{router} {said}"
+        self._counts = counts
+        most, most_made = (self._packets * one for one in (MOST_ARRIVALS, MOST_TRACED))
+        if self._given_up and self._made + under_way * self._worst > most_made:
+            return f"{self._given_up}: {_LOOP}."
+        if self._arrived + under_way > most:
+            return f"More than {most} packets: {_LOOP}."
+        if self._made > most_made:
+            return f"More than {most_made} packets: {_LOOP}."
+        return ""
 
 
 def _earliest(*waiting: Controller | Attachment) -> int | None:

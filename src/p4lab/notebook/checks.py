@@ -43,7 +43,7 @@ STYLE = """
 .p4c-story { border-left: 4px solid var(--hot, #c2410c); padding: 2px 12px; margin: 8px 0 }
 .p4c-story pre { margin: 4px 0; background: none; color: inherit; white-space: pre;
   overflow-x: auto; font: 13px/1.4 var(--jp-code-font-family, monospace) }
-.p4c-wide { overflow-x: auto }
+.p4c-wide { overflow-x: auto } .p4c-wide th { white-space: nowrap }
 .p4c li, .p4c div { overflow-wrap: anywhere }
 .p4c .differs { color: var(--hot, #c2410c); font-weight: 600 }
 """

@@ -12,18 +12,13 @@ from p4lab.model.control import Count, CountingDriver, Driver
 from p4lab.model.entries import Entries, Match, TableEntry, Update
 from p4lab.model.run import Plan, Received
 from p4lab.model.tables import Tables
-from p4lab.network import NetworkError
-from p4lab.network.virtual import PICOSECONDS
-from p4lab.session.run import MILLISECOND, Session, virtual_network
+from p4lab.session.run import Session, virtual_network
 from p4lab.topology import Link
 from p4lab.tracing import follow
 from p4lab.widgets.sent import Cut, Ends, Sent
 
 REGISTERS = {"register", "Register"}
 """What v1model and TNA call them"""
-
-MOST_ARRIVALS = 1500
-"""At switches, for one packet sent: ten times what the largest of our networks needs"""
 
 Row = tuple[str, frozenset[tuple[str, Match]], int]
 """What identifies a row, the same for rows by hand and the control plane's"""
@@ -80,9 +75,9 @@ class Running:
         if link and cut:
             end = max(end, start + (cut.end or cut.start))
             self._cut(link, cut, start)
-        arrivals, problem = self._watched(end, MOST_ARRIVALS * packets)
+        arrivals, problem = self.net.run_traced(end, self._session.controller, packets)
         self.net.trace(False)
-        found = follow(self.plan.topology, arrivals)
+        found = follow(self.plan.topology, arrivals, self.net.cpu.number)
         hops = tuple(hop for (flow, _), hop in found.items() if flow == self._flow)
         observed = self.net.observed((chosen,))
         seen = observed.received
@@ -103,35 +98,6 @@ class Running:
             self.down |= {link.ends}
         else:
             self.net.set_link_at(link, start + cut.end, True)
-
-    def _watched(self, end: int, most: int) -> tuple[dict[str, list[_engine.Arrival]], str]:
-        """Lets time pass up to `end`: the traces by router, and why it was stopped before.
-
-        A copy that multiplies in a loop would fill the memory with traces, so time passes in
-        steps no longer than a link, and it ends with more arrivals than any sound program has.
-        """
-        delays = [link.delay_ns for link in self.plan.topology.links if link.delay_ns]
-        step = min(delays, default=MILLISECOND)
-        found: dict[str, list[_engine.Arrival]] = {name: [] for name in self._numbers}
-        count = 0
-        try:
-            while (due := self.net.engine.next_event_time) is not None and due <= end * PICOSECONDS:
-                before = self._received()
-                self.net.run_until(min(end, due // PICOSECONDS + step), self._session.controller)
-                count += self._received() - before
-                if count > most:
-                    return found, f"More than {most} packets: very likely frames run in a loop."
-                for router, traces in self.net.take_traces().items():
-                    found[router].extend(traces)
-            self.net.run_until(end, self._session.controller)
-        except NetworkError as error:
-            return found, str(error)
-        return found, ""
-
-    def _received(self) -> int:
-        """Packets that came to all switches so far."""
-        engine = self.net.engine
-        return sum(engine.switch_stats(number)["received"] for number in self._numbers.values())
 
     def set_link(self, link: Link, up: bool, *, tell: bool = False, seen: bool = True) -> None:
         """Takes a link down or up. The routers at its ends see it unless not `seen`; the control

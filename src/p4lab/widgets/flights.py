@@ -29,6 +29,9 @@ NO_PORT = 0
 UNCHOSEN = "nobody chose a port"
 """What is said of such a packet"""
 
+STOPPED = "the network was stopped before it arrived"
+"""What is said of a frame that was on its way then"""
+
 
 @dataclass(frozen=True)
 class Flight:
@@ -109,6 +112,6 @@ def _sent_by(sent: Sent, hop: Hop, number: int, zero: int, access: int) -> Itera
         elif packet["id"] in hop.next:
             end = hop.next[packet["id"]].time - zero
         elif packet["id"] not in hop.delivered:
-            lost = "lost on the link"
+            lost = STOPPED if sent.problem else "lost on the link"
         told = carried(sent, emits(packet))
         yield Flight(hop.router, neighbour, start, end, number, *told, lost)

@@ -94,6 +94,7 @@ class PacketView(RouterView):
             fate = packet["fate"]
             if fate and fate["kind"] == "sent":
                 to = self._lab.topology.neighbour(hop.router, fate["port"]) or "nobody"
+                to = "the control plane" if packet["id"] in hop.given else to
                 carried = self._lab.system.carried(self._lab.plan, emits(packet))
                 what = f" with {carried.said}" if carried else ""
                 self._targets.append(to)

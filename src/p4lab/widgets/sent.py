@@ -132,12 +132,7 @@ class Sent:
 
     def passes(self, router: str) -> int:
         """How often the first packet went through a router's pipeline, all arrivals together."""
-        return sum(
-            packet["kind"] in ENTERS
-            for hop in self.all_hops(0)
-            if hop.router == router
-            for packet in hop.packets
-        )
+        return sum(hop.passes for hop in self.all_hops(0) if hop.router == router)
 
     def came_by(self, router: str) -> str:
         """The ports by which the first packet came into a router's pipeline, pass after pass; on
@@ -188,6 +183,13 @@ class Sent:
                     return packet
         return None
 
+    @property
+    def _unread(self) -> set[str]:
+        """Subscribers that got frames, but nothing that they could read."""
+        reached = {name for hop in self.all_hops() for name in hop.delivered.values()}
+        silent = {name for name in self.missing if not self.received[name].unique}
+        return reached & silent if self.notes else set()
+
     def __str__(self) -> str:
         if self.problem:
             return self.problem
@@ -197,9 +199,13 @@ class Sent:
             (host,) = self.missing
             some = f"{self.received[host].unique} of {self.stream.packets} packets"
             return f"{host} got {some} to {self.stream.destination}."
+        unread = self._unread
+        what = "a readable packet" if unread and not got else what
         parts = [f"{_names(got)} got {what} to {self.stream.destination}"]
-        if self.missing:
-            parts.append(f"{_names(self.missing)} {'did not' if got else 'should have'}")
+        # The notes say of the others what they got.
+        missing = [name for name in self.missing if name not in unread or not got]
+        if missing:
+            parts.append(f"{_names(missing)} {'did not' if got else 'should have'}")
         if self.unwanted:
             parts.append(f"{_names(self.unwanted)} should not have")
         if self.duplicates:

@@ -9,11 +9,13 @@ from typing import Any
 
 import traitlets
 
-from p4lab.model.run import Stream
+from p4lab.model.run import Received, Stream
+from p4lab.steps import emits, short
 from p4lab.topology import Topology
+from p4lab.tracing import Hop
 from p4lab.widgets.flights import MAX_FLIGHTS, NO_PORT, UNCHOSEN, Flight, flights
 from p4lab.widgets.lab import Lab
-from p4lab.widgets.layout import Places, place
+from p4lab.widgets.layout import FLAT, Places, beside, edge, half_width, place
 from p4lab.widgets.sent import Sent
 from p4lab.widgets.view import SentView, script
 
@@ -107,9 +109,13 @@ def _ends(stream: Stream, topology: Topology) -> str:
 
 
 def _nodes(sent: Sent, places: Places) -> list[dict[str, Any]]:
+    """`takes` is how many frames a host can read and should get: one more is wrong."""
     receivers = {host.name for host in sent.stream.receivers}
+    unwanted = set(sent.unwanted)
     marks = sent.system.marks(sent.plan)
-    nodes = []
+    roles = {sent.stream.source.name: "source", **dict.fromkeys(receivers, "receiver")}
+    boxes = beside(sent.topology, places, {**marks, **roles})
+    nodes: list[dict[str, Any]] = []
     for router in sent.topology.routers:
         x, y = places.nodes[router.name]
         mark = marks.get(router.name, "")
@@ -117,10 +123,17 @@ def _nodes(sent: Sent, places: Places) -> list[dict[str, Any]]:
         nodes.append(node)
     for host in sent.topology.hosts:
         x, y = places.nodes[host.name]
-        role = "source" if host.name == sent.stream.source.name else ""
-        role = "receiver" if host.name in receivers else role
+        role = roles.get(host.name, "")
         node = {"name": host.name, "kind": "host", "x": x, "y": y, "note": role, "mark": role}
+        if host.name in receivers or host.name in unwanted:
+            got = sent.received.get(host.name, Received(0, 0))
+            node["takes"] = 0 if host.name in unwanted else got.unique
+        node["half"] = half_width(host.name, places.size)
         nodes.append(node)
+    for node in nodes:
+        if node["name"] in boxes:
+            left, _, right, bottom = boxes[node["name"]]
+            node["mark_at"] = [(left + right) / 2, bottom - 3]
     return nodes
 
 
@@ -134,7 +147,7 @@ def _events(sent: Sent, found: list[Flight]) -> list[dict[str, Any]]:
     seen = {flight.source for flight in found}
     for hop in sent.all_hops():
         if hop.router not in seen:
-            fates = ", ".join(sorted({_fate(packet) for packet in hop.packets} - {""}))
+            fates = ", ".join(sorted({_fate(sent, hop, one) for one in hop.packets} - {""}))
             at = hop.time - sent.all_hops()[0].time
             events.append({"time": at, "text": f"{hop.router} sends nothing: {fates}"})
     events.sort(key=lambda event: event["time"])
@@ -147,10 +160,13 @@ def _said(flight: Flight) -> str:
     return f"{flight.target}{what}{f', but {flight.lost}' if flight.lost else ''}"
 
 
-def _fate(packet: dict[str, Any]) -> str:
+def _fate(sent: Sent, hop: Hop, packet: dict[str, Any]) -> str:
     fate = packet["fate"]
     if fate is None:
         return "the packet was lost"
+    if packet["id"] in hop.given:
+        why = _reason(sent, packet)
+        return f"it gave the packet to the control plane{f': reason {why}' if why else ''}"
     if fate["kind"] == "dropped":
         return str(fate["reason"])
     if fate["kind"] == "sent":
@@ -160,9 +176,24 @@ def _fate(packet: dict[str, Any]) -> str:
     return ""
 
 
+def _reason(sent: Sent, packet: dict[str, Any]) -> str:
+    """Why the control plane got a packet, as the system names it; empty if no header says it."""
+    for step in emits(packet):
+        text = step["fields"].get("reason", "")
+        try:
+            reason = int(text, 0)
+        except ValueError:
+            continue  # none, or an enum
+        name = f"{short(step['header'])}.reason"
+        if reason:
+            return sent.system.notation_for(sent.plan).words(name, reason, reason.bit_length())
+    return ""
+
+
 def _svg(data: dict[str, Any], found: list[Flight], down: list[list[str]]) -> str:
     """The whole way at once: an arrow where copies went, with how many."""
     at = {node["name"]: (node["x"], node["y"]) for node in data["nodes"]}
+    half = {node["name"]: node.get("half") for node in data["nodes"]}
     size = data["size"]
     parts = [
         f'<svg viewBox="0 0 {data["width"]:.0f} {data["height"]:.0f}" role="img" '
@@ -181,10 +212,11 @@ def _svg(data: dict[str, Any], found: list[Flight], down: list[list[str]]) -> st
     for (source, target), count in carried.items():
         (x1, y1), (x2, y2) = at[source], at[target]
         length = max(1.0, ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5)
-        dx, dy = (x2 - x1) / length * (size + 3), (y2 - y1) / length * (size + 3)
+        ux, uy = (x2 - x1) / length, (y2 - y1) / length
+        near, far = (edge(half[node], size, ux, uy) + 3 for node in (source, target))
         parts.append(
-            f'<line class="p4v-trail" marker-end="url(#p4v-tip)" x1="{x1 + dx:.0f}" '
-            f'y1="{y1 + dy:.0f}" x2="{x2 - dx:.0f}" y2="{y2 - dy:.0f}"/>'
+            f'<line class="p4v-trail" marker-end="url(#p4v-tip)" x1="{x1 + ux * near:.0f}" '
+            f'y1="{y1 + uy * near:.0f}" x2="{x2 - ux * far:.0f}" y2="{y2 - uy * far:.0f}"/>'
         )
         if count > 1:
             parts.append(
@@ -195,8 +227,8 @@ def _svg(data: dict[str, Any], found: list[Flight], down: list[list[str]]) -> st
         shape = (
             f'<circle cx="{node["x"]:.0f}" cy="{node["y"]:.0f}" r="{size:.0f}"/>'
             if node["kind"] == "router"
-            else f'<rect x="{node["x"] - size:.0f}" y="{node["y"] - size * 0.8:.0f}" '
-            f'width="{2 * size:.0f}" height="{1.6 * size:.0f}" rx="6"/>'
+            else f'<rect x="{node["x"] - node["half"]:.0f}" y="{node["y"] - size * FLAT:.0f}" '
+            f'width="{2 * node["half"]:.0f}" height="{2 * FLAT * size:.0f}" rx="6"/>'
         )
         parts.append(
             f'<g class="p4v-node {node["kind"]}">{shape}<text x="{node["x"]:.0f}" '

@@ -29,10 +29,13 @@ FUNCTIONS = {END_RL: "End.RL", END_RLB: "End.RLB", END_RGB: "End.RGB", END_DT6: 
 
 
 def sid_in_words(number: int) -> str | None:
-    """Node, function and argument of a 128-bit SID; None if its locator is not the profile's."""
+    """Node, function and argument of a 128-bit SID; the node alone if it is the prefix of all its
+    SIDs. None if its locator is not the profile's."""
     sid = Sid.parse(number)
     if sid.locator != LOCATOR:
         return None
+    if not sid.function and not sid.argument:
+        return node_in_words(sid.node)
     said = f"{node_in_words(sid.node)}, {FUNCTIONS.get(sid.function, 'unknown function')}"
     argument = _argument_in_words(sid)
     return f"{said}: {argument}" if argument else said

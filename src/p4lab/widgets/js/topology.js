@@ -4,12 +4,20 @@ const FLIGHT_SECONDS = 1.1; // a usual flight, on the screen
 const SLOWEST_FRAME = 80; // milliseconds: on a busy machine a flight takes longer, and is still seen
 const CELL = 7.5; // width of a digit in a packet
 const LETTER = 6; // width of a letter
+const FLAT = 0.8; // height of a host's box, in radii of a router
+const FRAME = 20; // height of a frame
+const LEAST = 8; // what a frame flies at least, on either side of the middle
+const BESIDE = 10; // from a way to the number of its frames
+const GAP = 3; // between a node and what begins or ends at it
+
+// How wide a frame is.
+const width = ({ label, kind }) => (kind === "digits" ? label.length * CELL + 5 : 10 + label.length * LETTER);
 
 // A frame with its label: a text, or a row of cells of which those with 0 are empty.
 function packet({ label, kind }) {
   const glyph = svg("g", { class: `p4v-packet ${kind}` });
   if (kind !== "digits") {
-    glyph.append(...pill(10 + label.length * LETTER, label));
+    glyph.append(...pill(width({ label, kind }), label));
     return glyph;
   }
   const all = label.length * CELL;
@@ -41,13 +49,19 @@ function render({ model, el, focus = focusing() }) {
   let data, time, first, last, stops, speed;
   let running = null;
   const at = {};
-  let lines, touched, trails, counts, flying, glyphs, nodes;
+  const half = {};
+  let lines, touched, trails, counts, flying, glyphs, nodes, takes;
   const tipId = `p4v-tip-${Math.random().toString(36).slice(2)}`; // views on one page share ids
 
   const scene = html("div", { class: "p4v-scene" });
   const log = html("ol", { class: "p4v-log", "aria-label": "What happened", tabindex: 0 });
   const clock = html("output", { class: "p4v-clock" });
   const verdict = html("p", { class: "p4v-verdict", role: "status" });
+  // `kind` is "good", "bad" or, while nothing is decided, "open".
+  const say = (text, kind) => {
+    verdict.textContent = text;
+    for (const one of ["bad", "open"]) verdict.classList.toggle(one, one === kind);
+  };
   const slider = html("input", {
     type: "range", min: 0, max: 1000, step: 1, value: 0, "aria-label": "Virtual time",
     oninput: () => { pause(); seek(first + (slider.value / 1000) * (last - first)); },
@@ -56,11 +70,11 @@ function render({ model, el, focus = focusing() }) {
   const play = button("▶ play", "Play or pause (space)", () => toggle(), { class: "p4v-play" });
   const next = button("▶|", "One hop on (arrow right)", () => step(1), { class: "p4v-next" });
   const send = button("✉ send a packet", "Send one more packet and watch it", () => {
-    verdict.textContent = "sending…";
+    say("sending…", "open");
     model.send({ do: "send" });
   }, { class: "p4v-send" });
   const stream = html("select", { "aria-label": "What is sent", class: "p4v-stream", onchange: () => {
-    verdict.textContent = "sending…";
+    say("sending…", "open");
     model.send({ do: "send", stream: stream.selectedIndex });
   } });
   const [old, stopAgeing] = ageing(model);
@@ -78,7 +92,10 @@ function render({ model, el, focus = focusing() }) {
 
   function build() {
     data = model.get("data");
-    for (const node of data.nodes) at[node.name] = [node.x, node.y];
+    for (const node of data.nodes) {
+      at[node.name] = [node.x, node.y];
+      half[node.name] = node.half;
+    }
     stream.replaceChildren(...data.streams.map((name) => html("option", {}, name)));
     stream.selectedIndex = data.stream;
     stream.hidden = data.streams.length < 2;
@@ -97,6 +114,7 @@ function render({ model, el, focus = focusing() }) {
     flying = svg("g");
     glyphs = new Map();
     nodes = new Map(data.nodes.map((node) => [node.name, drawNode(node)]));
+    takes = new Map(data.nodes.map((node) => [node.name, node.takes]));
     const tip = svg(
       "marker",
       { id: tipId, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" },
@@ -135,10 +153,10 @@ function render({ model, el, focus = focusing() }) {
     return line;
   }
 
-  function drawNode({ name, kind, x, y, note, mark }) {
+  function drawNode({ name, kind, x, y, note, mark, mark_at: [markX, markY] = [] }) {
     const shape = kind === "router"
       ? svg("circle", { cx: x, cy: y, r: data.size })
-      : svg("rect", { x: x - data.size, y: y - data.size * 0.8, width: 2 * data.size, height: 1.6 * data.size, rx: data.size / 3 });
+      : svg("rect", { x: x - half[name], y: y - data.size * FLAT, width: 2 * half[name], height: 2 * FLAT * data.size, rx: data.size / 3 });
     return svg(
       "g",
       { class: `p4v-node ${kind} ${note}`, "data-node": name,
@@ -146,7 +164,8 @@ function render({ model, el, focus = focusing() }) {
           ...pressed(() => focus.choose({ router: name })) } : {}) },
       svg("title", {}, [name, note || kind, mark].filter(Boolean).join(", ")), shape,
       svg("text", { x, y: y + data.size / 4 }, name),
-      mark && data.size >= 17 ? svg("text", { class: "p4v-mark", x, y: y + data.size + 12 }, mark) : null,
+      kind === "host" ? svg("text", { class: "p4v-no", x: x + half[name], y: y - data.size * 0.5 }, "✗") : null,
+      mark && data.size >= 17 ? svg("text", { class: "p4v-mark", x: markX, y: markY }, mark) : null,
     );
   }
 
@@ -179,10 +198,25 @@ function render({ model, el, focus = focusing() }) {
     }
   }
 
+  // Where a way leaves one node and where it comes to the next, and its direction.
+  function way({ source, target }) {
+    const [x1, y1] = at[source];
+    const [x2, y2] = at[target];
+    const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+    const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
+    const edge = (name) => GAP + (half[name] ? Math.min(half[name] / Math.abs(ux), (FLAT * data.size) / Math.abs(uy)) : data.size);
+    return { x: x1, y: y1, ux, uy, begin: edge(source), end: length - edge(target) };
+  }
+
+  // A frame covers neither the node that it leaves nor the one that it comes to, if there is room.
   function point(flight, part) {
-    const [x1, y1] = at[flight.source];
-    const [x2, y2] = at[flight.target];
-    return [x1 + (x2 - x1) * part, y1 + (y2 - y1) * part];
+    const { x, y, ux, uy, begin, end } = way(flight);
+    const room = Math.min(width(flight) / 2 / Math.abs(ux), FRAME / 2 / Math.abs(uy));
+    const middle = (begin + end) / 2;
+    const first = Math.min(begin + room, middle - LEAST);
+    const last = Math.max(end - room, middle + LEAST);
+    const gone = first + (last - first) * part;
+    return [x + ux * gone, y + uy * gone];
   }
 
   function seek(to) {
@@ -195,24 +229,26 @@ function render({ model, el, focus = focusing() }) {
     const shown = new Set();
     data.flights.forEach((flight, number) => {
       if (flight.start >= time && time < last) return;
-      const way = `${flight.source} ${flight.target}`;
-      carried.set(way, { flight, count: (carried.get(way)?.count ?? 0) + 1 });
+      const name = `${flight.source} ${flight.target}`;
+      carried.set(name, { flight, count: (carried.get(name)?.count ?? 0) + 1 });
       const done = (time - flight.start) / (flight.end - flight.start || 1);
       if (done < 1 || (flight.lost && done < 1.001)) busy.add(flight.source);
       if (done >= 1 && !flight.lost) { if (time < last) busy.delete(flight.target); return; }
       if (flight.lost && done > 1.6) return;
       shown.add(number);
       // Copies that fly the same way at the same moment stand above each other.
-      const row = rows.get(`${way} ${flight.start}`) ?? 0;
-      rows.set(`${way} ${flight.start}`, row + 1);
+      const row = rows.get(`${name} ${flight.start}`) ?? 0;
+      rows.set(`${name} ${flight.start}`, row + 1);
       place(number, flight, Math.min(done, flight.lost ? 0.5 : 1), row);
     });
     for (const [number, glyph] of glyphs) glyph.style.display = shown.has(number) ? "" : "none";
     trace(carried);
     for (const [name, node] of nodes) {
       node.classList.toggle("busy", busy.has(name));
-      node.classList.toggle("reached", data.flights.some(
-        (flight) => flight.target === name && !flight.lost && flight.end <= time));
+      const came = data.flights.filter(
+        (flight) => flight.target === name && !flight.lost && flight.end <= time).length;
+      node.classList.toggle("reached", came > 0);
+      node.classList.toggle("wrong", came > (takes.get(name) ?? Infinity));
     }
     current();
     focus.set(time, time >= last);
@@ -241,21 +277,18 @@ function render({ model, el, focus = focusing() }) {
   function trace(carried) {
     const arrows = [];
     const numbers = [];
-    for (const [way, { flight, count }] of carried) {
-      const [x1, y1] = at[flight.source];
-      const [x2, y2] = at[flight.target];
-      const length = Math.hypot(x2 - x1, y2 - y1) || 1;
-      const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
-      const gap = data.size + 3;
+    for (const [name, { flight, count }] of carried) {
+      const { x, y, ux, uy, begin, end } = way(flight);
       arrows.push(svg("line", {
         class: flight.lost ? "p4v-trail lost" : "p4v-trail", "marker-end": `url(#${tipId})`,
-        x1: x1 + ux * gap, y1: y1 + uy * gap, x2: x2 - ux * gap, y2: y2 - uy * gap,
+        x1: x + ux * begin, y1: y + uy * begin, x2: x + ux * end, y2: y + uy * end,
       }));
       if (count === 1 && data.size < 17) continue; // no room for what is usual
       const side = flight.source < flight.target ? 1 : -1;
+      const there = begin + (end - begin) * 0.4;
       numbers.push(svg("text", {
-        class: "p4v-count", "data-count": way,
-        x: x1 + (x2 - x1) * 0.3 + uy * 11 * side, y: y1 + (y2 - y1) * 0.3 - Math.abs(ux) * 7 + 4,
+        class: "p4v-count", "data-count": name,
+        x: x + ux * there + uy * BESIDE * side, y: y + uy * there - ux * BESIDE * side + 4,
       }, String(count)));
     }
     trails.replaceChildren(...arrows);
@@ -270,8 +303,8 @@ function render({ model, el, focus = focusing() }) {
       log.children[index].removeAttribute("aria-current");
       if (happened) chosen = log.children[index];
     });
-    verdict.textContent = time >= last ? data.summary : "";
-    verdict.classList.toggle("bad", time >= last && !data.ok);
+    if (time >= last) say(data.summary, data.ok ? "good" : "bad");
+    else say("", "open");
     if (!chosen) return;
     chosen.setAttribute("aria-current", "step");
     log.scrollTop = Math.max(0, chosen.offsetTop - log.clientHeight + chosen.offsetHeight + 4);
@@ -312,7 +345,7 @@ function render({ model, el, focus = focusing() }) {
 
   model.on("change:data", restart);
   model.on("change:down", links);
-  const problem = ({ error }) => { if (error) verdict.textContent = error; };
+  const problem = ({ error }) => { if (error) say(error, "bad"); };
   const unlisten = focus.listen({ chosen: look, sought: (to) => { pause(); seek(to); } });
   model.on("msg:custom", problem);
   el.append(root);

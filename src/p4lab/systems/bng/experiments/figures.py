@@ -7,4 +7,4 @@ from functools import partial
 from p4lab.experiment import panels
 from p4lab.systems.bng.experiments.bench import SOURCE
 
-save = partial(panels.save, source=SOURCE, source_font=5)
+save = partial(panels.save, source=SOURCE)

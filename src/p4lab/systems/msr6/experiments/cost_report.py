@@ -214,9 +214,9 @@ def said_aloud(known: dict[str, Program], found: Sequence[Copy]) -> list[str]:
         f"is {shorter:.1f} ns shorter.",
         f"At one port of 100 Gb/s IPv6's gap is the packet time of {frame_of(gap(IPV6)):.0f} "
         f"bytes, and TE's that of {frame_of(gap(TE)):.0f}: no packet explains both.",
-        "What is left is a mirror in ingress, resubmission, or time that the replication engine "
-        "takes for a copy. Chip, program, size and rate of packets would tell; the slides do not "
-        "say them.",
+        "What is left is a mirror in ingress, resubmission if RLB's two stages are in egress, or "
+        "time that the replication engine takes for a copy. Chip, program, size and rate of "
+        "packets would tell; the slides do not say them.",
     ]
 
 

@@ -12,6 +12,12 @@ from p4lab.systems.msr6.experiments.comparison import Observation, Scope, panels
 from p4lab.systems.msr6.experiments.crossovers import Crossover, crossovers, measures, shortest
 from p4lab.systems.msr6.experiments.encodings_figures import draw_grid, draw_state
 from p4lab.systems.msr6.experiments.encodings_tables import crossover_table, stage_table, table
+from p4lab.systems.msr6.experiments.networks import (
+    BarabasiAlbert,
+    Given,
+    RandomRegular,
+    Waxman,
+)
 from p4lab.systems.msr6.experiments.stages import Stages
 from p4lab.systems.msr6.experiments.summary import refused, summary
 
@@ -110,9 +116,33 @@ class Report:
         return [*tables, stage_table(self.stages)]
 
     @property
+    def parts(self) -> list[str]:
+        """Of which networks only the largest connected part is compared."""
+        found = []
+        for name, source in self.scope.sources.items():
+            own = {
+                one.routers for one in self.found if one.part == "receivers" and one.network == name
+            }
+            if isinstance(source, Given):
+                all_routers = len(source.network.routers) + source.network.left_out
+            elif isinstance(source, RandomRegular | Waxman | BarabasiAlbert):
+                all_routers = source.nodes
+            else:
+                continue
+            if own and min(own) < all_routers:
+                least, most = min(own), max(own)
+                many = f"{least}" if least == most else f"{least} to {most}"
+                found.append(
+                    f"{name}: only the largest connected part is compared, {many} of "
+                    f"{all_routers} routers"
+                )
+        return found
+
+    @property
     def lines(self) -> list[str]:
-        """What could not be encoded, and the seeds."""
+        """What was not compared, what could not be encoded, and the seeds."""
         return [
+            *self.parts,
             *(
                 f"{one['panel']}: {one['encoding']} cannot encode {one['refused']} of {one['of']} "
                 f"trees, from {one['from']} on: {one['why']}"

@@ -18,10 +18,14 @@ def table(rows: Sequence[dict[str, Any]], panel: str) -> Table:
     from rich.table import Table  # heavy: rich
 
     own = at_shown(rows, panel)
+    draws, all_draws = own[0]["draws"], max(r["draws"] for r in rows if r["panel"] == panel)
+    whose = "1 draw" if draws == 1 else f"mean of {draws} draws"
+    if draws < all_draws:
+        whose += f" of {all_draws}, the others are smaller"
     table = Table(
         box=None,
-        title=f"{panel}: {own[0]['routers']:.0f} routers, {own[0]['x']} receivers, "
-        f"mean of {own[0]['draws']} draws",
+        title=f"{panel}: {own[0]['routers']:.0f} routers, {own[0]['x']} receiver"
+        f"{'' if own[0]['x'] == 1 else 's'}, {whose}",
     )
     table.add_column("encoding", no_wrap=True)
     columns = ("packets", "tree_bytes", "root_bytes", "link_bytes", "copies_per_link", "busiest")

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
-from p4lab.experiment.confidence import mean
+from p4lab.experiment.confidence import (
+    error_bars,
+    mean,
+    mean_of,
+    runs_in_words,
+    with_interval,
+)
 from p4lab.systems.frr.experiments import plan as frr
 from p4lab.systems.msr6.experiments.failure import (
     GROUPS,
@@ -127,7 +133,7 @@ def table(cells: Sequence[dict[str, Any]]) -> Table:
     from rich.table import Table  # heavy: rich
 
     own = [cell for cell in cells if cell["part"] == "ways"]
-    table = Table(box=None, title=f"the link r1-r2 fails, mean of {own[0]['runs']} runs")
+    table = Table(box=None, title=f"the link r1-r2 fails, {mean_of(own[0]['runs'])}")
     table.add_column("", no_wrap=True)
     names = ("without\ndelivery, ms", "lost", "rows:\nroutes", "rows:\nmulticast")
     for name in (*names, "at so many\nrouters", "rows:\nbackups", "header,\nbytes"):
@@ -135,8 +141,10 @@ def table(cells: Sequence[dict[str, Any]]) -> Table:
     for cell in own:
         table.add_row(
             cell["way"],
-            f"{cell['outage_ms']:.1f} ± {cell['outage_ms_half_width']:.1f}",
-            f"{cell['lost']:.0f} ± {cell['lost_half_width']:.0f}",
+            *(
+                with_interval(cell[name], cell[f"{name}_half_width"], cell["runs"], digits)
+                for name, digits in (("outage_ms", 1), ("lost", 0))
+            ),
             *(
                 f"{cell[name]:.3g}"
                 for name in ("route_rows", "multicast_rows", "routers_touched", "backup_rows")
@@ -154,7 +162,7 @@ def notes(pps: int, runs: int, seeds: str, sweeps: bool) -> tuple[str, ...]:
     more = f", in larger networks and with more groups {min(runs, SWEEP_RUNS)}" if sweeps else ""
     dotted = ("Dotted: BIER and BIER-FRR, whatever the number of groups.",) if sweeps else ()
     return (
-        f"{pps:,} packets a second; {runs} runs ({seeds}){more}; 95 % confidence.",
+        f"{pps:,} packets a second; {runs_in_words(runs, f' ({seeds}){more}')}.",
         "Delays as in p4lab experiment restoration: assumed there. Trees are computed with routes.",
         *dotted,
     )
@@ -261,7 +269,7 @@ def _curve(
     axis.errorbar(
         [cell[x] for cell in own],
         [cell[y] for cell in own],
-        yerr=[cell[f"{y}_half_width"] for cell in own],
+        yerr=error_bars([cell[f"{y}_half_width"] for cell in own], own[0]["runs"]),
         color=style.colour,
         linestyle=style.dashes,
         marker=style.marker,

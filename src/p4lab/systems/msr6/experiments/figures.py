@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import __version__
+from p4lab.experiment import footer
 
 NOT_AN_IETF_FORMAT = "MSR6: p4lab's own profile, not an IETF format"
 
@@ -43,9 +44,8 @@ STYLES = {
     "stateful": Style(GREY, "", "--"),
 }
 
-LINE, LEGEND_LINE = 0.14, 0.19
+LEGEND_LINE = 0.19
 """Height in inches"""
-NOTE: dict[str, Any] = {"fontsize": 6.5, "color": "#555555"}
 
 Draw = Callable[[Any], None]
 """Draws into an axis"""
@@ -89,11 +89,7 @@ def save(
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
         entries = -(-len(curves) // legend) if legend else 0
-        bottom = LINE * len(lines) + LEGEND_LINE * entries + LINE
-        figure.set_figheight(size[1] * len(rows) + bottom)
-        below = bottom / figure.get_figheight()
-        for number, line in enumerate(reversed(lines)):
-            figure.text(0.01, (0.4 + number) * LINE / figure.get_figheight(), line, **NOTE)
+        below = footer.add(figure, lines, room=LEGEND_LINE * entries)
         if entries:
             figure.legend(
                 list(curves.values()),

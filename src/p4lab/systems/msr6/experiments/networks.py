@@ -40,6 +40,8 @@ class Network:
     ingresses: tuple[Node, ...]
     leaves: tuple[Node, ...]
     hosts: frozenset[Node] = frozenset()
+    left_out: int = 0
+    """Routers that were drawn or read, but have no way to these"""
 
     @property
     def links(self) -> int:
@@ -166,7 +168,8 @@ def whole(graph: networkx.Graph) -> Network:
     # A copy keeps the order of nodes, a view of the part need not.
     rest = graph.copy()
     rest.remove_nodes_from([node for node in graph if node not in part])
-    return Network(Graph.of_networkx(rest), tuple(rest), tuple(rest))
+    left_out = len(graph) - len(rest)
+    return Network(Graph.of_networkx(rest), tuple(rest), tuple(rest), left_out=left_out)
 
 
 def fat_tree_ports(nodes: int) -> int:

@@ -143,6 +143,8 @@ def msr6_failure(
     record = {"cells": cells, "first_back": first, "seeds": seeds}
     lines = [
         f"{way} is back before {other} with up to {groups} groups"
+        if groups
+        else f"{way} is never back before {other}"
         for way, others in first.items()
         for other, groups in others.items()
     ]
