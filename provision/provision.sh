@@ -17,6 +17,7 @@
 #
 # For Debian 12, Ubuntu 22.04 and 24.04, on amd64 and arm64; docs/machine.md says how each was tried.
 set -Eeuo pipefail
+umask 022 # others use what root installs; what is secret is closed where it is made
 
 source_dir=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 user=${SUDO_USER:-root}
@@ -143,7 +144,8 @@ copy() {
         note "already there, left as it is; to renew it, move it away and start me again"
     else
         mkdir -p "$into"
-        tar -C "$source_dir" --exclude=./.venv --exclude=./target --exclude=./.lab \
+        # A checkout of somebody with another umask would be closed to everybody else.
+        tar -C "$source_dir" --mode=go+rX --exclude=./.venv --exclude=./target --exclude=./.lab \
             --exclude='*.abi3.so' --exclude=./.vagrant -cf - . | tar -C "$into" --no-same-owner -xf -
         chown -R "$user": "$into"
     fi
@@ -231,7 +233,6 @@ UNIT
 # JupyterHub and a user for each student. What it says is for the admin: passwords, the address.
 class() {
     begin "the class of $roster" "What p4lab class said is above; correct it there."
-    [ ! -d "$into/solutions" ] || chmod 700 "$into/solutions" # students can read the rest
     own_words=yes
     "$into/lab" class make "$roster" --listen "$listen" ${class_options[@]+"${class_options[@]}"}
     own_words=

@@ -6,21 +6,27 @@ does not start with its machine.
 
 from __future__ import annotations
 
+import csv
 import random
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
+from typer.testing import CliRunner
 
-from p4lab.classroom import passwords
-from p4lab.classroom.accounts import accounts
+from p4lab.classroom import making, passwords, serve
+from p4lab.classroom.accounts import Account, accounts
 from p4lab.classroom.collecting import collect, now
 from p4lab.classroom.place import ClassError, Place, Settings, written
 from p4lab.classroom.settings import given
+from p4lab.cli import app
 from p4lab.grading import handins
 from p4lab.grading.roster import Person, Roster, login_of
 from p4lab.grading.roster import read as read_roster
@@ -101,6 +107,59 @@ def test_a_password_fits_only_itself(tmp_path: Path) -> None:
     assert (tmp_path / "list.csv").stat().st_mode & 0o77 == 0
 
 
+def test_a_new_password_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
+    file = tmp_path / "list.csv"
+    passwords.hand_out(file, [("ada", "Ada", "", "first"), ("bob", "Bob", "", "his")])
+    passwords.hand_out(file, [("ada", "Ada", "", "second"), ("cyd", "Cyd", "", "hers")])
+    with file.open(newline="") as lines:
+        rows = [(row["id"], row["password"]) for row in csv.DictReader(lines)]
+    assert rows == [("bob", "his"), ("ada", "second"), ("cyd", "hers")]
+    assert file.stat().st_mode & 0o77 == 0
+
+
+def test_who_comes_back_keeps_their_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A class made of the wrong roster is put right by the right one."""
+    there: set[str] = set()
+
+    def users(wanted: Sequence[Account]) -> list[Account]:
+        new = [one for one in wanted if one.login not in there]
+        there.update(one.login for one in wanted)
+        return new
+
+    monkeypatch.setattr(making.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(making.users, "make", users)
+    monkeypatch.setattr(making, "_folders", lambda place: place.hub.mkdir(exist_ok=True))
+    monkeypatch.setattr(making, "homes", lambda: [])
+    ended = MagicMock()
+    monkeypatch.setattr(making.subprocess, "run", ended)
+    right, wrong = tmp_path / "right.csv", tmp_path / "wrong.csv"
+    right.write_text("id\nada\nbob\nZoë\n")
+    wrong.write_text("id\nada\n")
+    place = Place(tmp_path / "class")
+
+    def make(roster: Path) -> making.Made:
+        return making.make(place, roster, Settings(), lambda _: None)
+
+    assert len(make(right).new) == 3
+    letters, kept = place.letters.read_text(), passwords.load(place.passwords)
+    assert make(wrong).gone == ("bob", "Zoë")
+    killed = [call.args[0][-1] for call in ended.call_args_list]
+    assert killed == ["p4-bob", login_of("Zoë")]
+    back = make(right)
+    assert (back.new, back.gone) == ((), ())
+    assert place.letters.read_text() == letters and passwords.load(place.passwords) == kept
+
+
+def test_the_solutions_and_their_history_are_closed(tmp_path: Path) -> None:
+    for name in ("solutions", ".git", "labs"):
+        (tmp_path / name).mkdir(mode=0o755)
+    making.close(tmp_path)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"solutions": 0o700, ".git": 0o700, "labs": 0o755}
+
+
 def test_settings_stay_as_they_were_written(tmp_path: Path) -> None:
     place = Place(tmp_path)
     lti = tmp_path / "lti.toml"
@@ -119,6 +178,9 @@ def test_settings_stay_as_they_were_written(tmp_path: Path) -> None:
     [
         ({"lab": "no-such"}, "there is no lab 'no-such'"),
         ({"tls_cert": "/dev/null"}, "go together"),
+        ({"tls_cert": __file__, "tls_key": __file__}, "are no certificate and its key"),
+        ({"listen": "1.2.3.4.5"}, "listen 1.2.3.4.5: .*; give an address of this machine"),
+        ({"listen": "192.0.2.1"}, "listen 192.0.2.1: .*; give an address of this machine"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(
@@ -126,6 +188,63 @@ def test_settings_that_cannot_be_are_refused(
 ) -> None:
     with pytest.raises(ClassError, match=told):
         given(Place(tmp_path), said, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("idle_minute = 5", ":1: there is no key idle_minute; did you mean idle_minutes?"),
+        ('port = 1\nmemory_mb = "viel"', ":2: memory_mb: must be a whole number, not 'viel'"),
+        ("cores = 0", ":1: cores: must be greater than 0, not 0"),
+    ],
+)
+def test_a_mistake_in_the_settings_is_said_with_its_line(
+    text: str, told: str, tmp_path: Path
+) -> None:
+    place = Place(tmp_path)
+    place.settings_file.write_text(text)
+    with pytest.raises(ClassError) as error:
+        place.settings()
+    assert str(error.value) == f"{place.settings_file}{told}"
+
+
+@pytest.mark.parametrize("name", ["port", "proxy_port", "hub_port", "dashboard_port"])
+def test_a_class_does_not_start_on_a_port_that_is_taken(name: str, tmp_path: Path) -> None:
+    """The proxy would end, or the page be missing, and the hub go on."""
+    place = Place(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        place.settings_file.write_text(f"{name} = {port}\n")
+        with pytest.raises(ClassError, match=f"port {port} is in use; .* another {name} in "):
+            serve.check_ports(place)
+
+
+def test_what_the_hub_ends_says_nothing() -> None:
+    """It ends its services by SIGINT: no traceback for each."""
+    pytest.importorskip("jupyterhub", reason="JupyterHub is not installed")
+    from p4lab.classroom import hub
+
+    code = hub.python("faketime")[-1].replace("from faketime import main; main()", "{}")
+    waits = code.format("import time; print('ready', flush=True); time.sleep(60)")
+    process = subprocess.Popen(
+        [sys.executable, "-c", waits], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30) == (b"", b"")
+
+
+@pytest.mark.parametrize("words", [["collect", "--at", "{0}"], ["make", "{0}/roster.csv"]])
+def test_who_is_not_root_is_told_so_before_all_else(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where they may not read what they name."""
+    pytest.importorskip("jupyterhub", reason="JupyterHub is not installed")
+    (tmp_path / "roster.csv").write_text("id\nada\n")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("os.access", lambda *_, **__: False)
+    done = CliRunner().invoke(app, ["class", *(word.format(tmp_path) for word in words)])
+    assert done.exit_code == 2 and "which takes root: sudo p4lab class." in done.output, done.output
 
 
 def test_systemd_understands_the_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

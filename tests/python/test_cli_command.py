@@ -56,6 +56,13 @@ def test_what_start_check_and_compile_print(typed, tmp_path):
         assert typed == "p4lab" or "p4lab explain" not in said
 
 
+def test_a_path_with_a_space_is_pasted_as_one_word(monkeypatch, tmp_path):
+    monkeypatch.setenv(ENVIRONMENT, "/opt/p4 lab ü/lab")
+    started = p4lab("start", "01-bier", tmp_path / "mine").stdout
+    (then,) = re.findall(r"^Then: (.*)$", started, re.MULTILINE)
+    assert shlex.split(then) == ["/opt/p4 lab ü/lab", "check", "01-bier", str(tmp_path / "mine")]
+
+
 def test_help_is_written_with_the_command(typed):
     for verb in ("check", "run", "trace", "strengthen"):
         said = p4lab(verb, "--help").stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,23 @@ def test_a_full_disk_is_said_once(arguments: list[str], unbuffered: str) -> None
         done = run(*arguments, stdout=full, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == 2
     assert done.stderr.decode() == "p4lab: the output: No space left on device.\n"
+
+
+def test_a_closed_output_is_no_error(tmp_path: Path) -> None:
+    command = ["bash", "-c", 'exec "$@" >&-', "bash", sys.executable, "-m", "p4lab"]
+    done = subprocess.run([*command, "explain", "E0305"], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_capture_that_finds_no_room_names_its_folder(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*(sys.executable, "-m", "p4lab", "run", "01-bier", "--packets", "2"), "--pcap", tmp_path],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (2, f"p4lab: {tmp_path}: File too large.\n")
 
 
 def test_who_reads_no_further_hears_nothing_of_it() -> None:

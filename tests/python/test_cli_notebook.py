@@ -15,8 +15,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import typer
 
-from p4lab.cli import welcome
+from p4lab.cli import notebook_verb, welcome
 from p4lab.course.labs import LabError
 from p4lab.notebook import copies, server
 from p4lab.paths import ROOT
@@ -72,6 +73,57 @@ def test_in_a_terminal_the_notebook_is_served_until_ctrl_c(tmp_path: Path) -> No
         os.close(terminal)
         if subprocess.run(["ps", "-p", str(pid)], capture_output=True).returncode == 0:
             os.kill(pid, signal.SIGTERM)
+
+
+# What a JupyterLab is to the verb: it answers anybody at /api, and at the rest who has its token.
+STAND_IN = """
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self):
+        known = self.path.startswith("/api?") or self.path.endswith("token=" + sys.argv[2])
+        self.send_response(200 if known else 403)
+        self.end_headers()
+HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+
+
+class StandIn(server.Server):
+    def start(self, log: Path, **environment: str) -> subprocess.Popen[bytes]:
+        with log.open("wb") as file:
+            command = [sys.executable, "-c", STAND_IN, str(self.port), self.token]
+            return subprocess.Popen(command, stdout=file, stderr=file)
+
+
+def test_who_starts_at_the_same_time_as_another_gets_the_next_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The port was free when it was chosen, and then the other was faster."""
+    port = server.free_port()
+    others = StandIn(tmp_path, tmp_path / "a.ipynb", port, "theirs")
+    mine = StandIn(tmp_path, tmp_path / "a.ipynb", port, "mine")
+    other = others.start(tmp_path / "other.log")
+    shown: list[server.Server] = []
+    monkeypatch.setattr(notebook_verb, "student_server", lambda *_: mine)
+    monkeypatch.setattr(notebook_verb, "work_folder", lambda: tmp_path)
+
+    def show(_: str, found: server.Server, __: bool) -> None:
+        shown.append(found)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(notebook_verb, "_tell", show)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert others.await_ready(other)
+        notebook_verb.notebook("01-bier")
+        assert [one.token for one in shown] == ["mine"] and shown[0].port > port
+        with pytest.raises(typer.Exit):
+            notebook_verb.notebook("01-bier", port=port)
+        assert len(shown) == 1, "a port that was asked for is not changed"
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        other.kill()
+        other.wait()
 
 
 def ended(pid: int) -> int:

@@ -100,7 +100,9 @@ def test_actions_from_one_macro_are_two(tmp_path: Path) -> None:
             "{ send; refuse; }", "{ BOTH }"
         )
     )
-    test = script(tmp_path, "add route 10 kind:0x01 send(port:3)\npacket 1 01 05\nexpect 3 01 06 $\n")
+    test = script(
+        tmp_path, "add route 10 kind:0x01 send(port:3)\npacket 1 01 05\nexpect 3 01 06 $\n"
+    )
     done = p4lab("stf", path, test)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 
 import pytest
 
@@ -54,6 +55,18 @@ def test_links_are_not_followed_to_write(tmp_path):
     states = dict(material.start("01-bier", tmp_path / "lab"))
     assert states["bier/bier.p4"] == "kept"
     assert not outside.exists()
+
+
+def test_a_full_disk_leaves_nothing_that_passes_for_the_students_work(tmp_path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        with pytest.raises(OSError) as told:
+            list(material.start("01-bier", tmp_path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert told.value.filename == str(tmp_path / "bier" / "bier.p4")
+    assert {state for _, state in material.start("01-bier", tmp_path)} == {"new"}
 
 
 OLD = "one\ntwo\nthree\nfour\nfive\nsix\n"

@@ -195,6 +195,20 @@ def test_the_secret_is_made_once_and_for_its_owner(handed_in, tmp_path):
     assert broken.returncode == 2 and "a seed is one whole number" in broken.stderr
 
 
+def test_results_are_for_their_owner(tmp_path):
+    """Whoever reads records.json knows the hidden cases, as with the seed."""
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ada.p4").write_text("")
+    out, open_one = tmp_path / "new" / "results", tmp_path / "mine"
+    open_one.mkdir(mode=0o750)
+    for folder in (out, open_one):
+        assert grade(tmp_path / "class", folder, "--no-prove").returncode == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o700
+    assert stat.S_IMODE(open_one.stat().st_mode) == 0o750, "its owner has opened it"
+    assert grade(tmp_path / "nothing", tmp_path / "none").returncode == 2
+    assert not (tmp_path / "none").exists()
+
+
 def test_results_never_mix_with_other_files(tmp_path):
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "bob.p4").write_text("x y z")

@@ -16,7 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grade_verdicts import ANN, BOB, CAT, HEADING
-from p4lab.grading.record import Verdict
+from p4lab.grading.attempts import FAILS, UNPROMISED
+from p4lab.grading.record import Proof, Verdict
 from p4lab.grading.writers import (
     dolos,
     gradescope,
@@ -457,6 +458,24 @@ def test_who_handed_in_nothing_is_no_submission():
     page = Reader(summary.as_html("07-dots", verdicts, HEADING, files, aside=aside))
     assert "2 submissions, median 18.75" in page.text and "handed in <nothing>" in page.text
     assert "1 submission, median" in summary.as_markdown("07-dots", [ANN], HEADING, files)
+
+
+def test_only_proofs_that_were_tried_are_told():
+    """Why a lab has none is the instructor's business, and wrong programs have none anyway."""
+    unpromised, fails = (Proof("sampled", why) for why in (UNPROMISED, FAILS))
+    tried = [Proof("proven", "bounds"), Proof("sampled", "the time is up"), fails]
+    rows = [replace(one, proof=proof) for one, proof in zip((ANN, BOB, CAT), tried, strict=True)]
+    files = everything(rows)
+    told = [files[f"students/{one.student}.md"] for one in (ANN, BOB, CAT)]
+    assert "Proven equal to the reference" in told[0] and "the time is up" in told[1]
+    assert "Sampled" not in told[2] and FAILS not in told[2]
+    assert "1 proven within bounds, 0 refuted by a proof, 1 sampled only" in files["summary.md"]
+    rows = [replace(ANN, proof=unpromised), replace(BOB, proof=fails)]
+    files = everything(rows)
+    assert "prove" not in files[f"students/{ANN.student}.md"]
+    assert "sampled" not in files["summary.md"]
+    assert f"nothing proven: {UNPROMISED}" in files["summary.md"].replace("\\", "")
+    assert summary.proofs([rows[1]]) == ""
 
 
 def test_students_are_called_by_the_names_of_the_roster_too():

@@ -258,6 +258,36 @@ def test_two_starts_at_once_set_up_once(machine: Machine) -> None:
     assert machine.work() == ALL
 
 
+def test_where_no_file_can_be_locked_it_says_so_and_goes_on(machine: Machine) -> None:
+    """As on NFS without its lock daemon."""
+    (machine.bin / "flock").unlink()
+    machine.add("flock", "#!/bin/sh\necho 'flock: 9: No locks available' >&2; exit 71\n")
+    status, _, err = machine.run()
+    assert status == 0 and machine.work() == ALL
+    assert err.count("no file can be locked here") == 1 and "flock:" not in err
+    assert "another ./lab sets up" not in err
+    assert machine.run() == (0, "p4lab got: <>\n", ""), "once it is set up nothing is said"
+
+
+def test_what_others_use_is_open_to_them_whatever_the_umask(machine: Machine) -> None:
+    before = os.umask(0o077)
+    try:
+        assert machine.run()[0] == 0
+    finally:
+        os.umask(before)
+    for name in (".venv", ".lab", ".lab/engine.stamp", "src/p4lab/_engine.abi3.so"):
+        assert (machine.root / name).stat().st_mode & 0o044 == 0o044, name
+
+
+def test_python_starts_under_any_path_in_any_locale(machine: Machine) -> None:
+    """In ASCII it reads no .pth file with such a path: it would not even start."""
+    root = machine.root.rename(machine.root.with_name("p4 läb"))
+    machine.add("python3", PYTHON.replace("\n", '\n[ "$PYTHONUTF8" = 1 ] || exit 1\n', 1))
+    there = Machine(root, machine.bin, machine.calls)
+    assert there.run("doctor")[:2] == (0, "p4lab got: <doctor>\n")
+    assert there.run("doctor") == (0, "p4lab got: <doctor>\n", "")
+
+
 def test_packages_that_do_not_come_are_said_and_tried_again(machine: Machine) -> None:
     (machine.root / "offline").touch()
     status, out, err = machine.run()

@@ -140,6 +140,18 @@ def test_a_class_is_made_of_its_roster(machine: Machine) -> None:
     assert stray.returncode == 2 and "is for --class" in stray.stderr
 
 
+def test_an_admins_umask_closes_the_lab_to_nobody(machine: Machine) -> None:
+    source = machine.home / "source"
+    (source / "labs").mkdir()
+    for path in (source, source / "lab", source / "provision", source / "labs"):
+        path.chmod(0o700)  # a checkout that was made with that umask, too
+    machine.command[-1] = f"umask 077\n{machine.command[-1]}"
+    assert machine.run().returncode == 0
+    into = machine.home / "into"
+    for path in (into, into / "lab", into / "labs"):
+        assert path.stat().st_mode & 0o777 == 0o755, path
+
+
 def test_run_again_it_keeps_the_lab_and_the_token(machine: Machine) -> None:
     assert machine.run().returncode == 0
     (machine.home / "into" / "mine.p4").write_text("// my evening")

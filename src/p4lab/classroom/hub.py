@@ -31,9 +31,10 @@ WELCOME = "p4lab: sign in with your id or email, and the password from your inst
 
 def python(module: str) -> list[str]:
     """Starts a module's `main`. Not -m: that would look for modules in the current folder first,
-    which may be a student's."""
+    which may be a student's. The hub ends it by SIGINT, of which Python would make a traceback."""
     code = (
-        f"import sys; sys.path[:1] == [''] and sys.path.pop(0); from {module} import main; main()"
+        "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+        f"sys.path[:1] == [''] and sys.path.pop(0); from {module} import main; main()"
     )
     return [sys.executable, "-c", code]
 
@@ -175,7 +176,7 @@ def _services(c: Any, place: Place, settings: Settings) -> None:
         {
             "name": "idle",
             "command": [
-                *(sys.executable, "-m", "jupyterhub_idle_culler"),
+                *python("jupyterhub_idle_culler"),
                 f"--timeout={settings.idle_minutes * 60}",
             ],
             "cwd": "/",

@@ -15,18 +15,26 @@ from p4lab.classroom import accounts as users
 from p4lab.classroom import passwords
 from p4lab.classroom.accounts import INSTRUCTOR, Account
 from p4lab.classroom.place import SERVICE, ClassError, Place, Settings, written
+from p4lab.course.home import homes
 from p4lab.grading.roster import login_of
 from p4lab.grading.roster import read as read_roster
 
 Say = Callable[[str], None]
 
+CLOSED = ("solutions", ".git")
+"""What students cannot read of p4lab, or of a course beside it: a history has the solutions, too"""
+
+LOGINS = "logins.json"
+"""In the hub's folder: the ids of the roster that was last taken, by login"""
+
 
 @dataclass(frozen=True)
 class Made:
-    """What there is now."""
+    """What there is now, and the ids of those who are no longer on the roster."""
 
     accounts: tuple[Account, ...]
     new: tuple[Account, ...]
+    gone: tuple[str, ...] = ()
 
 
 def make(place: Place, roster: Path, settings: Settings, say: Say) -> Made:
@@ -35,21 +43,35 @@ def make(place: Place, roster: Path, settings: Settings, say: Say) -> Made:
     if os.geteuid() != 0:
         raise ClassError("students become users of this machine, which takes root: use sudo.")
     wanted = users.accounts(read_roster(roster))
+    for home in homes():
+        close(home.root)
     place.path.mkdir(parents=True, exist_ok=True)
-    say(f"users of this machine for {len(wanted)} students")
+    say(f"users of this machine for {students(len(wanted))}")
     new = users.make(wanted)
     _folders(place)
     if roster.resolve() != place.roster.resolve():
         shutil.copyfile(roster, place.roster)
     _private(place.roster)
     _write(place.settings_file, written(settings))
-    _dismiss(place, wanted)
+    gone = _dismiss(place, wanted)
     if settings.lti is None:
         say("passwords")
         _passwords(place, wanted)
     _secrets(place)
-    _write(place.hub / "logins.json", json.dumps([one.login for one in wanted]))
-    return Made(wanted, tuple(new))
+    _write(place.hub / LOGINS, json.dumps({one.login: one.person.id for one in wanted}))
+    return Made(wanted, tuple(new), gone)
+
+
+def students(count: int) -> str:
+    """So many, in words."""
+    return "1 student" if count == 1 else f"{count} students"
+
+
+def close(root: Path) -> None:
+    """Keeps students out of what is not for them. Raises OSError."""
+    for name in CLOSED:
+        if (root / name).is_dir():
+            (root / name).chmod(0o700)
 
 
 def _folders(place: Place) -> None:
@@ -61,16 +83,17 @@ def _folders(place: Place) -> None:
     os.chmod(place.seen, 0o770)
 
 
-def _dismiss(place: Place, wanted: tuple[Account, ...]) -> None:
-    """Deletes the passwords of students who have left the roster, and ends what they run. Their
-    files stay."""
-    file = place.hub / "logins.json"
-    before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    gone = set(before) - {one.login for one in wanted}
-    kept = passwords.load(place.passwords)
-    passwords.save(place.passwords, {k: v for k, v in kept.items() if k not in gone})
-    for login in sorted(gone):
+def _dismiss(place: Place, wanted: tuple[Account, ...]) -> tuple[str, ...]:
+    """Ends what students run who have left the roster, and gives their ids. Their files stay, and
+    so does their password, with which the hub lets in nobody who is not on the roster: the roster
+    may have been the wrong one."""
+    file = place.hub / LOGINS
+    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    before = found if isinstance(found, dict) else {login: login for login in found}
+    gone = {login: before[login] for login in sorted(before.keys() - {o.login for o in wanted})}
+    for login in gone:
         subprocess.run(["pkill", "-KILL", "-u", login], check=False)
+    return tuple(gone.values())
 
 
 def _passwords(place: Place, wanted: tuple[Account, ...]) -> None:

@@ -68,11 +68,18 @@ def save(path: Path, kept: Mapping[str, str]) -> None:
 
 
 def hand_out(path: Path, rows: Sequence[Sequence[str]]) -> None:
-    """Adds lines of `COLUMNS` to the list of passwords to hand out. Raises OSError."""
-    begun = path.exists()
-    with _private(path, "a") as file:
+    """Adds lines of `COLUMNS` to the list of passwords to hand out, in place of older ones of the
+    same ids. Raises OSError."""
+    known: list[list[str]] = []
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as file:
+            known = list(csv.reader(file))[1:]
+    ids = {row[0] for row in rows}
+    beside = path.with_name(f"{path.name}.new")
+    with _private(beside, "w") as file:
         lines = csv.writer(file)
-        lines.writerows(rows if begun else [COLUMNS, *rows])
+        lines.writerows([COLUMNS, *(row for row in known if row and row[0] not in ids), *rows])
+    os.replace(beside, path)
 
 
 def _private(path: Path, mode: str) -> IO[Any]:

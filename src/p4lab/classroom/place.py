@@ -21,6 +21,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from p4lab.command import command
+from p4lab.course.words import TextError, refused, text_of
 from p4lab.grading.toml import quoted
 
 if sys.version_info >= (3, 11):
@@ -125,20 +126,19 @@ class Place:
 
     def settings(self) -> Settings:
         """What class.toml says. Raises ClassError."""
+        text = ""
         try:
-            text = self.settings_file.read_text(encoding="utf-8")
+            text = text_of(self.settings_file)
             return Settings.model_validate(tomllib.loads(text))
         except OSError as error:
             raise ClassError(
                 f"{self.settings_file}: {error.strerror}; "
                 f"{command()} class make ROSTER.csv makes it."
             ) from error
-        except tomllib.TOMLDecodeError as error:
-            raise ClassError(f"{self.settings_file}: {error}") from error
         except ValidationError as error:
-            first = error.errors()[0]
-            name = ".".join(map(str, first["loc"]))
-            raise ClassError(f"{self.settings_file}: {name}: {first['msg']}") from error
+            raise ClassError(f"{self.settings_file}:{refused(error, Settings, text)}") from error
+        except (tomllib.TOMLDecodeError, TextError) as error:
+            raise ClassError(f"{self.settings_file}: {error}") from error
 
 
 def written(settings: Settings) -> str:

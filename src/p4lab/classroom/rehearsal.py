@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from p4lab.classroom.making import CLOSED
 from p4lab.classroom.place import ClassError, Place
 from p4lab.paths import PACKAGE, ROOT
 
@@ -71,6 +72,7 @@ class Machine:
         script = [
             "set -e",
             *opened(NEEDED),
+            *apart(CLOSED),
             *(
                 f"mount --bind {shlex.quote(str(folder))} /{folder.name}"
                 for folder in (self.etc, self.home, self.srv)
@@ -170,6 +172,14 @@ def opened(folders: Sequence[Path]) -> Iterator[str]:
             name = shlex.quote(str(folder))
             yield f"mkdir -p {name}; mount --rbind {HELD / str(number)} {name}"
             yield f"umount -l {HELD / str(number)}"
+
+
+def apart(names: Sequence[str]) -> Iterator[str]:
+    """Commands that lay an open folder over each of these in p4lab's: who makes a class closes them
+    to students, and those of this machine shall stay as they are."""
+    for name in names:
+        if (ROOT / name).is_dir():
+            yield f"mount -t tmpfs -o mode=755 none {shlex.quote(str(ROOT / name))}"
 
 
 def _number_users_from(file: Path, first: int) -> None:

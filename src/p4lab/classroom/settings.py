@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +13,7 @@ from pydantic import ValidationError
 
 from p4lab.classroom.place import ClassError, Lti, Place, Settings
 from p4lab.course.home import names
+from p4lab.course.words import TextError, refused, text_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -29,17 +32,45 @@ def given(place: Place, said: Mapping[str, Any], lti: Path | None) -> Settings:
         raise ClassError(f"there is no lab {settings.lab!r}; choose from {', '.join(names())}.")
     if bool(settings.tls_cert) != bool(settings.tls_key):
         raise ClassError("a certificate and its key go together: --tls-cert and --tls-key.")
-    for path in filter(None, (settings.tls_cert, settings.tls_key)):
+    _check_address(settings.listen)
+    if settings.tls_cert:
+        _check_certificate(settings.tls_cert, settings.tls_key)
+    return settings
+
+
+def _check_address(listen: str) -> None:
+    """Raises ClassError for what is not an address of this machine."""
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(listen, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.bind(place)
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no name of a machine"
+        raise ClassError(
+            f"listen {listen}: {reason}; give an address of this machine, or 0.0.0.0 for all."
+        ) from error
+
+
+def _check_certificate(certificate: str, key: str) -> None:
+    """Raises ClassError for files that are no certificate and its key, and OSError."""
+    for path in (certificate, key):
         with open(path, "rb"):
             pass
-    return settings
+    try:
+        # Nobody is there to type the password of a key when the class starts.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, lambda: "")
+    except (ssl.SSLError, ValueError) as error:
+        raise ClassError(
+            f"{certificate} and {key} are no certificate and its key, as PEM and without a "
+            "password: give others with --tls-cert and --tls-key."
+        ) from error
 
 
 def _lti(path: Path) -> Lti:
     try:
-        return Lti.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ClassError(f"{path}: {error}") from error
+        text = text_of(path)
+        return Lti.model_validate(tomllib.loads(text))
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ClassError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise ClassError(f"{path}:{refused(error, Lti, text)}") from error
+    except (tomllib.TOMLDecodeError, TextError) as error:
+        raise ClassError(f"{path}: {error}") from error

@@ -110,13 +110,14 @@ def check(
 
     The JSON object has lab, student, trouble, checks, proof, notes (how your folder was read) and
     progress (done and next, of a lab that keeps it); each check has id, title, part, status,
-    points, max_points, waits_for, beyond (what the target lacks), cases and story.
+    points, max_points, waits_for, beyond (what the target lacks), cases, story, and left (the story
+    of a failure that may come of those in waits_for).
     """
     from rich.console import Console  # heavy: rich, for nothing but a report
 
     from p4lab.cli.hosts import linux_hosts
     from p4lab.grading.judge import unread
-    from p4lab.grading.record import of_part
+    from p4lab.grading.record import of_part, opened
     from p4lab.grading.text import render
 
     course = _course(lab)
@@ -146,8 +147,8 @@ def check(
     if target != "engine" and not verdict.trouble:
         with _bench(target, course) as bench:
             verdict = _on_bench(course, found.files, bench)
-    whole = verdict
-    progress = _progress(course, folder, whole)
+    progress = _progress(course, folder, verdict)
+    verdict = whole = opened(verdict, wanted)
     if wanted:
         verdict = replace(verdict, checks=tuple(of_part(verdict, wanted)))
     if as_json:
@@ -155,6 +156,7 @@ def check(
     else:
         stories = len(verdict.checks) if all_ else 1
         shown = Console(emoji=False)
+        _tell_of_notes(shown, found)
         shown.print(render(course, whole, stories=stories, folder=str(folder), part=wanted))
         _offer_film(shown, course, folder, verdict)
         _tell_of_progress(shown, progress)
@@ -167,6 +169,7 @@ def watch(lab: Lab, folder: Folder = Path("."), part: OnePart = None) -> None:
     """Check again whenever you save; Ctrl-C ends it."""
     from rich.console import Console
 
+    from p4lab.grading.record import opened
     from p4lab.grading.text import render
 
     course = _course(lab)
@@ -180,7 +183,9 @@ def watch(lab: Lab, folder: Folder = Path("."), part: OnePart = None) -> None:
             continue
         verdict = _on_engine(course, found.files)
         console.clear()
-        console.print(render(course, verdict, folder=str(folder), part=wanted))
+        _tell_of_notes(console, found)
+        shown = opened(verdict, wanted)
+        console.print(render(course, shown, folder=str(folder), part=wanted))
         _tell_of_progress(console, _progress(course, folder, verdict))
         _tell_of_files(console, course, folder, found)
         console.print(f"\n[dim]Waiting for changes in {folder} (Ctrl-C to stop)[/]")
@@ -304,7 +309,7 @@ def _offer_film(shown: Console, course: Course, folder: Path, verdict: Verdict) 
 
 
 def _tell_of_files(shown: Console, course: Course, folder: Path, found: Submission) -> None:
-    """What was taken for what, and the given files that differ: `run` has another program then."""
+    """The given files that differ: `run` has another program then."""
     from p4lab.cli.running import newer
     from p4lab.course.home import command
     from p4lab.course.material import is_older
@@ -319,8 +324,12 @@ def _tell_of_files(shown: Console, course: Course, folder: Path, found: Submissi
         files = "it" if len(found.changed) == 1 else "them"
         more = f"run and trace use yours. To get the starter's back, delete {files}, then: {start}"
         shown.print(more, markup=False, highlight=False, soft_wrap=True)
+
+
+def _tell_of_notes(shown: Console, found: Submission) -> None:
+    """What was taken for what, before a story speaks of the lines of such a file."""
     for note in found.notes:
-        shown.print(note, style="dim", markup=False, highlight=False)
+        shown.print(note, style="yellow", markup=False, highlight=False)
 
 
 def _may_be(target: str, course: Course) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,12 +18,18 @@ from p4lab.command import command
 if TYPE_CHECKING:
     from p4lab.classroom.place import Settings
 
-At = Annotated[Path, typer.Option("--at", metavar="DIR", help="The folder of the class.")]
+# Whoever is not root reads neither, and is told so by the verb itself.
+At = Annotated[
+    Path,
+    typer.Option("--at", metavar="DIR", help="The folder of the class.", readable=False),
+]
 USUAL = Path("/srv/p4lab-class")
 
 Roster = Annotated[
     Path,
-    typer.Argument(metavar="ROSTER.csv", help="Who takes part, as `grade` reads it."),
+    typer.Argument(
+        metavar="ROSTER.csv", help="Who takes part, as `grade` reads it.", readable=False
+    ),
 ]
 Lab = Annotated[str | None, typer.Option(metavar="LAB", help="What opens, such as 01-bier.")]
 Listen = Annotated[
@@ -58,6 +65,7 @@ def make(
         from p4lab.classroom.making import (
             make as make_class,
         )  # heavy: grading, and with it pydantic
+        from p4lab.classroom.making import students
         from p4lab.classroom.place import Place
         from p4lab.classroom.settings import given
 
@@ -72,7 +80,12 @@ def make(
         }
         settings = given(place, {k: v for k, v in said.items() if v is not None}, lti)
         made = make_class(place, roster, settings, lambda now: typer.echo(f"{now} ..."))
-        typer.echo(f"{len(made.accounts)} students, {len(made.new)} of them new.")
+        typer.echo(f"{students(len(made.accounts))}, {len(made.new)} of them new.")
+        if made.gone:
+            typer.echo(
+                f"{len(made.gone)} removed: {', '.join(made.gone)}; their files stay, and who "
+                "comes back keeps the password."
+            )
         started = _started(place, settings)
     if not settings.lti:
         typer.echo(f"Passwords to hand out, yours among them: {place.letters}")
@@ -93,11 +106,11 @@ def _tell(settings: Settings, started: bool, at: Path) -> None:
     scheme = "https" if settings.tls_cert else "http"
     host = socket.gethostname() if settings.listen in ("0.0.0.0", "::") else settings.listen
     address = f"{scheme}://{host}:{settings.port}"
-    where = "" if at == USUAL else f" --at {at}"
+    where = "" if at == USUAL else f" --at {shlex.quote(str(at))}"
     if started:
         typer.echo("It runs.")
     else:
-        typer.echo(f"There is no systemd here: sudo {command()} class serve{where} runs it.")
+        typer.echo(f"There is no systemd here: sudo {_typed()} class serve{where} runs it.")
     typer.echo(f"Students go to {address}/, you to {address}/services/dashboard/")
     if scheme == "http" and settings.listen not in ("127.0.0.1", "localhost"):
         typer.echo("Over plain HTTP passwords can be read in transit: see --tls-cert.", err=True)
@@ -135,7 +148,7 @@ def collect(
         found = collect_all(place, people, name, wanted(load(name)), now())
     new, same = len(found.new), len(found.same)
     typer.echo(f"{new} new, {same} unchanged, {len(found.missing)} without files.")
-    typer.echo(f"{command()} grade {name} {place.handins(name)} --roster {place.roster}")
+    typer.echo(f"{_typed()} grade {name} {place.handins(name)} --roster {place.roster}")
 
 
 def password(
@@ -148,6 +161,11 @@ def password(
         from p4lab.classroom.place import Place
 
         typer.echo(renew_password(Place(at.absolute()), who))
+
+
+def _typed() -> str:
+    """How p4lab is started, to be pasted into a shell."""
+    return shlex.quote(command())
 
 
 @contextmanager
@@ -163,7 +181,7 @@ def _reporting() -> Iterator[None]:
 
     try:
         if os.geteuid() != 0:
-            fail(f"students are users of this machine, which takes root: sudo {command()} class.")
+            fail(f"students are users of this machine, which takes root: sudo {_typed()} class.")
         yield
     except (ClassError, GradingError, LabError) as error:
         fail(str(error))

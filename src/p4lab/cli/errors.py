@@ -42,18 +42,19 @@ def no_file(path: object, what: str) -> NoReturn:
 def run_guarded(command: Callable[[], object]) -> None:
     """Runs a command line in `sys.argv` so that nothing the system refuses ends in a traceback,
     such as output to a full disk, and no locale in one either."""
+    if sys.stdout is None:  # closed by who started it; a file that is opened must not be it
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the end
     for word in sys.argv[1:]:
         if not word.isascii() and not _is_text(word):
             encoding = sys.getfilesystemencoding()
             _end(f"the argument {word!a} is not text in {encoding}, which this locale uses.")
-    if sys.stdout is not None:  # a terminal shows ? for what it lacks; files of ours are UTF-8
-        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    # A terminal shows ? for what it lacks; files of ours are UTF-8.
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         try:
             command()
         finally:
-            if sys.stdout is not None:
-                sys.stdout.flush()
+            sys.stdout.flush()
     except OSError as error:
         # What cannot be written must not be tried once more when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

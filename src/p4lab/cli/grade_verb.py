@@ -6,7 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -195,7 +195,7 @@ def grade(
                 "keep submissions from starting processes; do not grade as root here.",
                 err=True,
             )
-        with _stopping(), _progress() as (begin, done):
+        with _stopping(), _closed(out), _progress() as (begin, done):
             outcome = classes.grade(
                 course, inbox, out, how, leave_out=[secret], begin=begin, done=done
             )
@@ -226,6 +226,21 @@ def secret_seed(path: Path) -> int:
     if others_may_read(path):
         typer.echo(f"p4lab: {path} can be read by others; run: chmod 600 {path}", err=True)
     return seed
+
+
+@contextmanager
+def _closed(out: Path) -> Iterator[None]:
+    """Makes the folder of results for its owner alone, who may have opened one that is there; it
+    goes again if nothing comes into it. Raises OSError."""
+    if made := not out.exists():
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.mkdir(mode=0o700)
+    try:
+        yield
+    finally:
+        if made:
+            with suppress(OSError):  # there is something in it
+                out.rmdir()
 
 
 @contextmanager

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import signal
+import socket
+import subprocess
+import urllib.error
+import urllib.request
 import webbrowser
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +18,7 @@ import typer
 from p4lab.cli.errors import fail, fail_at
 from p4lab.course.labs import LabError
 from p4lab.notebook.folder import work_folder
-from p4lab.notebook.server import Server, has_desktop, student_server
+from p4lab.notebook.server import Server, free_port, has_desktop, student_server
 
 FIRST = "01-bier"
 
@@ -61,11 +66,17 @@ def notebook(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with Console(stderr=True).status("starting JupyterLab"):
-            ready = server.await_ready(process)
+            ready = server.await_ready(process) and _is_ours(server)
+            while not ready and port is None and _somebody_else_has(server.port, process):
+                server = replace(server, port=free_port())
+                process = server.start(log)
+                ready = server.await_ready(process) and _is_ours(server)
         if ready:
             server.warm()
             _tell(lab, server, has_desktop() and not no_browser)
             process.wait()
+    except LabError as error:
+        fail(str(error))
     except OSError as error:
         fail(f"JupyterLab starts no kernel: {error}")
     except KeyboardInterrupt:
@@ -76,6 +87,27 @@ def notebook(
     if not ready:
         end = log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
         fail("\n".join(["JupyterLab did not start:", *end]))
+
+
+def _is_ours(server: Server) -> bool:
+    """Whether what answers there takes our token: a port that was free may be another's by now."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        direct.open(f"{server.origin}/api/status?token={server.token}", timeout=30).close()
+    except urllib.error.HTTPError:
+        return False
+    return True
+
+
+def _somebody_else_has(port: int, process: subprocess.Popen[bytes]) -> bool:
+    """Ends a JupyterLab that has not got its port; whether it is still taken."""
+    process.terminate()
+    process.wait()
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        return True
+    return False
 
 
 def _tell(lab: str, server: Server, browser: bool) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from p4lab.cli import tofino
 from p4lab.cli.console import print_whole
-from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.errors import VERDICT_NO, fail, fail_at
 from p4lab.cli.exercise import run_exercise
 from p4lab.cli.hosts import choose_network
 from p4lab.cli.measured import is_measured, run_measured
@@ -184,8 +184,13 @@ def run(
             tofino.run(plan, target, wired, dry_run=dry_run, undo=undo, as_json=as_json)
             return
         net = "linux"
-    with reporting() as say:
-        report = run_plan(plan, net, target=target, engine=engine, pcap=pcap, rack=wired, say=say)
+    try:
+        with reporting() as say:
+            report = run_plan(
+                plan, net, target=target, engine=engine, pcap=pcap, rack=wired, say=say
+            )
+    except OSError as error:  # where a disk is full it has no name
+        fail_at(error, pcap)
     if as_json:
         typer.echo(json.dumps(report.to_json(), indent=2))
     else:

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from p4lab import registry
 from p4lab.course.home import Home, home_of, names
+from p4lab.course.words import TextError, line_of, refused, text_of
 from p4lab.model.run import Address, Plan, Stream
 from p4lab.model.system import Settings, System
 from p4lab.topology import Link, Topology, TopologyError
-from p4lab.topology.lines import line_table
 from p4lab.topology.units import delay_nanoseconds
 
 if sys.version_info >= (3, 11):
@@ -218,9 +218,8 @@ def _settings(
     try:
         model.model_validate(written)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, ("run", *first["loc"])))
-        raise LabError(f"labs/{lab}/lab.toml: {place}: {first['msg']}") from error
+        text = author_text(home(lab).labs / lab / "lab.toml", shown := f"labs/{lab}/lab.toml")
+        raise LabError(f"{shown}:{refused(error, model, text, ('run',))}") from error
     try:
         return model.model_validate({**written, **given})
     except ValidationError as error:
@@ -318,19 +317,26 @@ def _parsed(text: str) -> dict[str, Any]:
 
 def read_lab(lab: str, model: type[Table]) -> Table:
     """What `model` describes of a lab.toml. Raises LabError with the line of what is not sound."""
-    file = home(lab).labs / lab / "lab.toml"
-    shown = f"labs/{lab}/lab.toml"
-    text = file.read_text(encoding="utf-8")
+    text = author_text(home(lab).labs / lab / "lab.toml", shown := f"labs/{lab}/lab.toml")
     try:
         return model.model_validate(_parsed(text))
     except tomllib.TOMLDecodeError as error:
         raise LabError(f"{shown}: {error}") from error
     except ValidationError as error:
-        lines = line_table(text)
-        first = error.errors()[0]
-        place = tuple(part for part in first["loc"] if isinstance(part, str | int))
-        while place and place not in lines:
-            place = place[:-1]
-        line = lines.get(place, 1)
-        name = ".".join(map(str, first["loc"]))
-        raise LabError(f"{shown}:{line}: {name}: {first['msg']}") from error
+        raise LabError(f"{shown}:{refused(error, model, text)}") from error
+
+
+def author_text(file: Path, shown: str) -> str:
+    """The text of an author's file, which is shown by this name. Raises LabError, and OSError where
+    the file cannot be read."""
+    try:
+        return text_of(file)
+    except TextError as error:
+        raise LabError(f"{shown}: {error}") from error
+
+
+def at_key(lab: str, *place: str | int) -> str:
+    """A key of a lab.toml as messages name it, with its line. Raises LabError."""
+    text = author_text(home(lab).labs / lab / "lab.toml", shown := f"labs/{lab}/lab.toml")
+    key = ".".join(part for part in place if isinstance(part, str))
+    return f"{shown}:{line_of(text, *place)}: {key}"

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from p4lab.command import command
 from p4lab.course import marks, renewal
 from p4lab.course.home import HERE
-from p4lab.course.labs import LabError, home, read_lab
+from p4lab.course.labs import LabError, author_text, home, read_lab
 from p4lab.course.renewal import State
 
 # In a handout: this comment, then a fenced block whose text is the quotation.
@@ -61,7 +61,9 @@ class Cut:
     @property
     def drifted(self) -> bool:
         """Whether the file is missing or holds something else."""
-        return not self.path.is_file() or self.path.read_text(encoding="utf-8") != self.text
+        if not self.path.is_file():
+            return True
+        return author_text(self.path, str(self.path)) != self.text
 
 
 def student(lab: str) -> Student:
@@ -75,7 +77,7 @@ def cuts(lab: str) -> Iterator[Cut]:
         text = marks.starter(_source(lab, name), f"p4/{name}")
         yield Cut(home(lab).labs / lab / "starter" / name, text)
     for handout in sorted((home(lab).labs / lab).glob("*.md")):
-        text = handout.read_text(encoding="utf-8")
+        text = author_text(handout, f"labs/{lab}/{handout.name}")
         yield Cut(handout, _QUOTE.sub(lambda quote: _quoted(lab, quote), text))
 
 
@@ -86,7 +88,7 @@ def _quoted(lab: str, quote: re.Match[str]) -> str:
 
 def _source(lab: str, name: str) -> str:
     try:
-        return source(lab, _inside(name)).read_text(encoding="utf-8")
+        return author_text(source(lab, _inside(name)), f"p4/{name}")
     except (OSError, ValueError) as error:
         raise LabError(f"labs/{lab}: p4/{name}: {error}") from error
 
@@ -117,7 +119,7 @@ def starter_of(lab: str) -> Iterator[tuple[str, str]]:
     for name in [*wanted.edit, *wanted.files]:
         try:
             if name in wanted.edit:
-                yield name, (starter / name).read_text(encoding="utf-8")
+                yield name, author_text(starter / name, f"labs/{lab}/starter/{name}")
             else:
                 yield name, given(lab, name)
         except OSError as error:
@@ -141,8 +143,8 @@ def source(lab: str, name: str) -> Path:
 
 def given(lab: str, name: str) -> str:
     """A file that students get as it is: without the marks that it has if another lab is cut from
-    it. Raises OSError."""
-    return marks.solution(source(lab, name).read_text(encoding="utf-8"), f"p4/{name}")
+    it. Raises LabError, OSError."""
+    return marks.solution(author_text(source(lab, name), f"p4/{name}"), f"p4/{name}")
 
 
 def differing(lab: str, folder: Path) -> list[str]:
@@ -154,7 +156,7 @@ def differing(lab: str, folder: Path) -> list[str]:
         if not path.is_file():
             continue  # the compiler says so if it is missed
         try:
-            as_given = [given(lab, name), source(lab, name).read_text(encoding="utf-8")]
+            as_given = [given(lab, name), author_text(source(lab, name), f"p4/{name}")]
             text = path.read_text(encoding="utf-8-sig", errors="replace")
         except OSError as error:
             raise LabError(f"labs/{lab}: {name}: {error.strerror}") from error

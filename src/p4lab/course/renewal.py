@@ -81,8 +81,7 @@ def place(path: Path, text: str, base: str | None) -> State:
     path.parent.mkdir(parents=True, exist_ok=True)
     data = text.encode()
     try:
-        with path.open("xb") as file:
-            file.write(data)
+        _create(path, data)
     except FileExistsError:
         return _renew(path, data, base)
     return "new"
@@ -144,14 +143,27 @@ def _lay(path: Path, data: bytes) -> bool:
     """Writes a file beside a student's; False if something of another text is there already, which
     may be the student's."""
     try:
-        with path.open("xb") as file:
-            file.write(data)
+        _create(path, data)
     except FileExistsError:
         try:
             return _small(path) == data
         except OSError:
             return False
     return True
+
+
+def _create(path: Path, data: bytes) -> None:
+    """Writes a file that is not there, the whole of it or nothing: what a full disk leaves of it
+    would pass for the student's next time. Raises FileExistsError, and OSError with the file."""
+    file = path.open("xb")
+    try:
+        with file:
+            file.write(data)
+    except BaseException as error:
+        path.unlink()
+        if isinstance(error, OSError):
+            error.filename = str(path)
+        raise
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -14,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from p4lab import _engine
 from p4lab.command import command
 from p4lab.course import marks
-from p4lab.course.labs import LabError, home, read_lab, system_of
+from p4lab.course.labs import LabError, at_key, author_text, home, read_lab, system_of
 from p4lab.course.material import Inside, Student, given, source
+from p4lab.course.words import PlacedError, refused
 from p4lab.grading import frames, hints
 from p4lab.grading.frames import Headers
 from p4lab.grading.hints import Hint
@@ -56,6 +58,8 @@ MOST_PASSES = 512
 behind as many next hops."""
 MAX_PACKETS = 2048
 """How many packets one arriving packet may become there."""
+MISSPELT = 0.85
+"""How alike two signatures are of which one is likely to be a misspelt other"""
 
 
 class Part(BaseModel):
@@ -155,28 +159,32 @@ class _CourseFile(BaseModel):
     def _sound(self) -> _CourseFile:
         parts = {part.id for part in self.part}
         seen: set[str] = set()
-        for check in self.check:
+        for number, check in enumerate(self.check):
+            at = ("check", number)
             if check.part and check.part not in parts:
-                raise ValueError(f"check {check.id}: there is no part {check.part}")
+                raise PlacedError((*at, "part"), f"there is no part {check.part}")
             if not check.part and check.points:
-                raise ValueError(f"check {check.id}: only a check of a part has points")
+                raise PlacedError((*at, "points"), "only a check of a part has points")
             if check.id in seen:
-                raise ValueError(f"there are two checks {check.id}")
+                raise PlacedError((*at, "id"), f"there are two checks {check.id}")
             for need in check.needs:
                 if need not in seen:
-                    raise ValueError(f"check {check.id}: no check {need} stands before it")
+                    told = f"no check {need} stands before {check.id}"
+                    raise PlacedError((*at, "needs"), told)
             seen.add(check.id)
-        for hint in self.hint:
+        for number, hint in enumerate(self.hint):
             for name in [hint.check] if isinstance(hint.check, str) else hint.check or []:
                 if name not in seen:
-                    raise ValueError(f"a hint is for a check {name}, and there is none")
+                    raise PlacedError(("hint", number, "check"), f"there is no check {name}")
         causes = {check.id: {*check.needs, *check.suffers} for check in self.check}
-        for check in self.check:
+        for number, check in enumerate(self.check):
+            at = ("check", number)
             for cause in check.suffers:
                 if cause not in seen:
-                    raise ValueError(f"check {check.id}: there is no check {cause}")
+                    raise PlacedError((*at, "suffers"), f"there is no check {cause}")
                 if check.id in _reached(cause, causes):
-                    raise ValueError(f"checks {check.id} and {cause}: each would blame the other")
+                    told = f"{check.id} and {cause} would blame each other"
+                    raise PlacedError((*at, "suffers"), told)
         return self
 
 
@@ -230,6 +238,8 @@ class Course:
     _cpus: dict[Defines, CpuPort] = field(default_factory=dict, repr=False)
     _scenarios: dict[str, Scenario] = field(default_factory=dict, repr=False)
     _cases: dict[tuple[str, str], Judged] = field(default_factory=dict, repr=False)
+    _fits: bool = False
+    """Whether what the lab says of headers is known to fit the reference"""
     _measures: dict[str, MeasureFile] = field(default_factory=dict, repr=False)
     _workloads: dict[str, Workload] = field(default_factory=dict, repr=False)
     ways: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
@@ -247,7 +257,7 @@ class Course:
             try:
                 edited = name in self.student.edit
                 files[name] = (
-                    source(self.name, name).read_text(encoding="utf-8")
+                    author_text(source(self.name, name), f"p4/{name}")
                     if edited
                     else given(self.name, name)
                 )
@@ -265,7 +275,9 @@ class Course:
         """What students begin with: their files by path. Raises LabError."""
         try:
             return {
-                name: (self.folder / "starter" / name).read_text(encoding="utf-8")
+                name: author_text(
+                    self.folder / "starter" / name, f"labs/{self.name}/starter/{name}"
+                )
                 for name in self.student.edit
             }
         except OSError as error:
@@ -407,9 +419,8 @@ class Course:
         try:
             return kind.model_validate(read(self.folder / file))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise LabError(f"labs/{self.name}/{file}: {where}: {first['msg']}") from error
+            text = author_text(self.folder / file, shown := f"labs/{self.name}/{file}")
+            raise LabError(f"{shown}:{refused(error, kind, text)}") from error
         except ScenarioError as error:
             raise LabError(f"labs/{self.name}/{file}: {error}") from error
 
@@ -423,6 +434,7 @@ class Course:
             try:
                 # In a case that was found everything is fixed, so nothing is left to be drawn.
                 hidden = seed != file and seed not in public_seeds(check)
+                self._headers_fit()
                 case = make_case(self.scenario(file), self.kit, self, seed, hidden=hidden)
                 self._cases[key] = self._judged(case, seed)
             except (ScenarioError, ValueError) as error:
@@ -454,6 +466,27 @@ class Course:
         self._scenarios.pop(file, None)
         for key in [key for key in self._cases if key[0] == file]:
             del self._cases[key]
+
+    def _headers_fit(self) -> None:
+        """Raises LabError for a default of a header or field that the reference does not have, with
+        none of the macros that the lab offers."""
+        if self._fits:
+            return
+        known: dict[str, dict[str, int]] = {}
+        for defines in self.offered:
+            for name, fields in self.headers(defines).items():
+                known[name] = {**known.get(name, {}), **fields}
+            if all(set(own) <= set(known.get(name, ())) for name, own in self.kit.defaults.items()):
+                break
+        for name, own in self.kit.defaults.items():
+            if name not in known:
+                told = f"there is no header {name}; choose from {', '.join(known)}"
+                raise LabError(f"{at_key(self.name, 'checks', 'header', name)}: {told}")
+            for item in own:
+                if item not in known[name]:
+                    told = f"{name} has no field {item}; it has {', '.join(known[name])}"
+                    raise LabError(f"{at_key(self.name, 'checks', 'header', name, item)}: {told}")
+        self._fits = True
 
     def _judged(self, case: Case, seed: str) -> Judged:
         """Raises LabError, and ValueError for what does not fit."""
@@ -574,8 +607,10 @@ def load(lab: str) -> Course:
     file = read_lab(lab, _CourseFile)
     if not file.check:
         raise LabError(f"labs/{lab}/lab.toml has no [[check]], so there is nothing to check.")
+    _names_fit(lab, file)
     checks = file.checks
     system = system_of(lab)
+    _signatures_fit(lab, file, system)
     kit = Kit(
         checks.header,
         checks.packet,
@@ -603,6 +638,48 @@ def load(lab: str) -> Course:
         checks.seconds,
         file.hints.counted,
     )
+
+
+def _names_fit(lab: str, file: _CourseFile) -> None:
+    """Raises LabError for a name in a lab.toml that nothing has: of the lab, or of a file."""
+    if file.lab.name != lab:
+        told = f"write {lab!r}, as its folder is called, and not {file.lab.name!r}"
+        raise LabError(f"{at_key(lab, 'lab', 'name')}: {told}")
+    student, folder = file.student, home(lab).labs / lab
+    for key, names in (
+        ("program", [student.program]),
+        ("edit", student.edit),
+        ("files", student.files),
+    ):
+        for name in names:
+            if not source(lab, name).is_file():
+                raise LabError(f"{at_key(lab, 'student', key)}: p4/{name} does not exist")
+    if student.program not in (*student.edit, *student.files):
+        told = f"{student.program} is not among the files of edit, nor of files"
+        raise LabError(f"{at_key(lab, 'student', 'program')}: {told}")
+    for number, check in enumerate(file.check):
+        for key in ("parses", "scenario", "numbers", "breaks", "measure"):
+            name = getattr(check, key)
+            if name is not None and not (folder / name).is_file():
+                told = f"labs/{lab}/{name} does not exist"
+                raise LabError(f"{at_key(lab, 'check', number, key)}: {told}")
+        for name in check.stf:
+            if not any((place / name).is_file() for place in (folder, home(lab).sources)):
+                raise LabError(f"{at_key(lab, 'check', number, 'stf')}: p4/{name} does not exist")
+
+
+def _signatures_fit(lab: str, file: _CourseFile, system: System) -> None:
+    """Raises LabError for a hint whose signature is a misspelt one. A system may have signatures of
+    its own, and so have measures."""
+    known = {*hints.GENERAL, *system.hints}
+    free = {check.id for check in file.check if check.measure}
+    for number, hint in enumerate(file.hint):
+        its = [hint.check] if isinstance(hint.check, str) else hint.check or free
+        if hint.signature is None or hint.signature in known or free.intersection(its):
+            continue
+        if near := get_close_matches(hint.signature, known, 1, MISSPELT):
+            told = f"nothing is called {hint.signature!r}; did you mean {near[0]!r}?"
+            raise LabError(f"{at_key(lab, 'hint', number, 'signature')}: {told}")
 
 
 def counted(switch: _engine.Switch, case: Case) -> Counts:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from p4lab.course.words import TextError, text_of
 from p4lab.grading import drawing, frames
 from p4lab.grading.anything import ANY, Anything
 from p4lab.grading.drawing import DrawError
@@ -37,6 +38,8 @@ else:
     import tomli as tomllib
 
 MICROSECOND = 10**6  # picoseconds
+
+Made = TypeVar("Made")
 
 
 class _Table(BaseModel):
@@ -226,18 +229,19 @@ class Case:
         """Whether packets that nobody expects are wrong for the packet `number` (from 1)."""
         return not self.others or self.sendings[number - 1].silent
 
-    def told(self, upto: int) -> tuple[str, ...]:
+    def told(self, upto: int, rank: Callable[[str], int] = lambda _: 0) -> tuple[str, ...]:
         """What is done up to the packet number `upto`, in words: what is tried, the packets, and
-        what the switch held before. Where that changes in between it stands in front."""
+        what the switch held before. Where that changes in between it stands in front. Of much that
+        it held the first is told with the least `rank`."""
         packets: list[str] = []
         for number, sending in enumerate(self.sendings[:upto], 1):
             brief = sending.brief if number < upto else ""
             packets += [*sending.steps, brief or sending.text]
         changes = any(sending.steps for sending in self.sendings[:upto])
-        packets = list(_counted(packets))
-        if len(packets) > SHOWN_PACKETS and not changes:
-            packets = _gathered(packets[:-1]) + packets[-1:]
-        held = shortened(self.steps)
+        counted = list(_counted(packets))
+        many = len(counted) > SHOWN_PACKETS and not changes
+        packets = _gathered(packets[:-1]) + packets[-1:] if many else counted
+        held = shortened(self.steps, rank)
         if changes:
             return (self.say, *held, *packets)
         return (self.say, *packets, *held)
@@ -264,11 +268,14 @@ SHOWN_PACKETS = 6
 SHOWN_STEPS = 12
 
 
-def shortened(steps: tuple[str, ...]) -> tuple[str, ...]:
-    """The first of many steps."""
-    if len(steps) <= SHOWN_STEPS:
+def shortened(steps: tuple[str, ...], rank: Callable[[str], int] = lambda _: 0) -> tuple[str, ...]:
+    """The first of many steps, those with the least `rank`; in the order that they have."""
+    left = len(steps) - SHOWN_STEPS
+    if left <= 0:
         return steps
-    return (*steps[:SHOWN_STEPS], f"... and {len(steps) - SHOWN_STEPS} more entries")
+    chosen = sorted(sorted(range(len(steps)), key=lambda at: rank(steps[at]))[:SHOWN_STEPS])
+    more = "1 more entry" if left == 1 else f"{left} more entries"
+    return (*(steps[at] for at in chosen), f"... and {more}")
 
 
 @dataclass(frozen=True)
@@ -349,7 +356,8 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
     ]
     updates: list[Update] = []
     later: dict[int, list[tuple[Update, Step]]] = {}
-    for at, entity, step in configure(scenario, kit.system.notation, names, summary):
+    written = configure(scenario, kit.system.notation, names, summary)
+    for at, entity, step in _numbered("update", written):
         update = Update("insert", entity)
         if at > 1:
             later.setdefault(at, []).append((update, step))
@@ -383,6 +391,19 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
         ),
         undefined=undefined,
     )
+
+
+def _numbered(what: str, made: Iterable[Made]) -> Iterator[Made]:
+    """The same; an error that does not say where says which of them could not be made."""
+    number = 1
+    try:
+        for item in made:
+            yield item
+            number += 1
+    except ScenarioError:
+        raise
+    except (DrawError, ValueError, TypeError) as error:
+        raise ScenarioError(f"{what} {number}: {error}") from error
 
 
 def _macros(kit: Kit, chance: random.Random, hidden: bool) -> dict[str, Any]:
@@ -421,10 +442,15 @@ def _sendings(
     anything: Anything,
 ) -> tuple[Sending, ...]:
     sendings: list[Sending] = []
-    for item in scenario.send:
-        for inner in drawing.rounds(item.each, names):
-            last = sendings[-1].now if sendings else 0
-            sendings.append(_sending(item, kit, inner, layout, anything, last))
+
+    def sent() -> Iterator[Sending]:
+        for item in scenario.send:
+            for inner in drawing.rounds(item.each, names):
+                last = sendings[-1].now if sendings else 0
+                yield _sending(item, kit, inner, layout, anything, last)
+
+    for sending in _numbered("packet", sent()):
+        sendings.append(sending)
     for at, written in later.items():
         if at > len(sendings):
             raise ScenarioError(f"at = {at}: only {len(sendings)} packets are sent")
@@ -501,7 +527,8 @@ def in_words(
     parts = []
     for name, fields in packet.items():
         if name == frames.PAYLOAD:
-            parts.append(f"{len(frames.payload(fields))} bytes")
+            size = len(frames.payload(fields))
+            parts.append("1 byte" if size == 1 else f"{size} bytes")
             continue
         told = []
         for item, width in known.layout.get(name, {}).items():
@@ -542,6 +569,8 @@ def _expected(
 def read(path: Path) -> dict[str, Any]:
     """A scenario file as plain data. Raises ScenarioError."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ScenarioError(f"{path.name}: {error}") from error
+        return tomllib.loads(text_of(path))
+    except OSError as error:
+        raise ScenarioError(f"{error.strerror}") from error
+    except (TextError, tomllib.TOMLDecodeError) as error:
+        raise ScenarioError(str(error)) from error

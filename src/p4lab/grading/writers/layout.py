@@ -104,7 +104,8 @@ def files(
     found.update(_for_platforms(lab, heading, shown, formats, beside))
     for row, verdict in zip(rows, shown, strict=True):
         name = names[verdict.student]
-        notes = (*row.notes, plain.proof(verdict.proof)) if verdict.proof else row.notes
+        proof = verdict.proof if plain.is_tried(verdict.proof) else None
+        notes = (*row.notes, plain.proof(proof)) if proof else row.notes
         found[f"students/{name}.md"] = report.as_markdown(verdict, heading, notes)
         found[f"students/{name}.html"] = report.as_html(verdict, heading, notes)
         if "gradescope" in formats:

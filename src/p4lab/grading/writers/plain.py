@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from p4lab.grading.attempts import FAILS, MISSING, OTHERS_FAIL, POLICIES, UNPROMISED
 from p4lab.grading.record import (
     CheckResult,
     PacketDifference,
@@ -23,6 +24,8 @@ NOISE = (
 OTHER_NUMBERS = "Hidden cases draw other numbers than those that everyone sees."
 PROVED = "All cases are right; a proof found a packet that is not."
 RESULTS = {"passed": "passed", "failed": "failed", "skipped": "not run"}
+UNTRIED = frozenset({FAILS, MISSING, OTHERS_FAIL, POLICIES, UNPROMISED})
+"""What the record of a proof says that was not tried"""
 NOTHING = "-"
 SHOWN_PACKETS = 4
 """Most differing packets of a case that are told one by one."""
@@ -63,6 +66,11 @@ def warned(one: Warned) -> str:
     """A warning in a line."""
     where = f"{one.place.file}, line {one.place.line}: " if one.place else ""
     return f"{where}{one.message} [{one.code}]"
+
+
+def is_tried(found: Proof | None) -> bool:
+    """Whether a proof was tried; why not is no business of a student's who did not ask for one."""
+    return found is not None and found.told not in UNTRIED
 
 
 def proof(found: Proof) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from p4lab.grading.alike import Alike
+from p4lab.grading.attempts import FAILS
 from p4lab.grading.record import Verdict
-from p4lab.grading.writers import heatmap, statistics
+from p4lab.grading.writers import heatmap, plain, statistics
 from p4lab.grading.writers.changes import Change
 from p4lab.grading.writers.report import Heading, page
 from p4lab.grading.writers.text import (
@@ -131,10 +132,16 @@ def _facts(verdicts: Sequence[Verdict], aside: Aside) -> str:
 
 
 def proofs(verdicts: Sequence[Verdict]) -> str:
-    """How many are proven, refuted, sampled; empty if nobody asked."""
-    tally = Counter(verdict.proof.status for verdict in verdicts if verdict.proof)
-    if not tally:
+    """How many are proven, refuted, sampled, of those that were tried to be proven; empty if nobody
+    asked, and why if none was tried although some pass all checks."""
+    found = [verdict.proof for verdict in verdicts if verdict.proof]
+    if not found:
         return ""
+    tried = [one for one in found if plain.is_tried(one)]
+    if not tried:
+        told = sorted({one.told for one in found} - {FAILS})
+        return f"nothing proven: {'; '.join(told)}" if told else ""
+    tally = Counter(one.status for one in tried)
     return (
         f"{tally['proven']} proven within bounds, {tally['refuted']} refuted by a proof, "
         f"{tally['sampled']} sampled only"
