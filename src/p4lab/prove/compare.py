@@ -126,6 +126,7 @@ class Outcome:
     """A counterexample that the engine does not confirm: a mistake in the prover"""
     seconds: float = field(default=0.0, compare=False)
     """What it took, by the solver's clock"""
+    has_meters: bool = False
 
     @property
     def is_for_all_journeys(self) -> bool:
@@ -180,7 +181,14 @@ def _proved(
         for stage in found["stages"]
     )
     why = found.get("why", "")
-    outcome = Outcome(found["verdict"], bounds, stages, why=why, seconds=solver.clock())
+    outcome = Outcome(
+        found["verdict"],
+        bounds,
+        stages,
+        why=why,
+        seconds=solver.clock(),
+        has_meters=_has_meters(reference),
+    )
     if outcome.verdict == "equal" and _registers(reference) != _registers(student):
         why = "the programs keep other registers, which the next packet would meet"
         return replace(outcome, verdict="undecided", why=why)
@@ -332,6 +340,10 @@ def _read(switch: _engine.Switch, register: str, index: int, bounds: Bounds) -> 
 def _registers(program: _engine.Program) -> list[str]:
     instances = program.summary["instances"]
     return sorted(i["name"] for i in instances if i["type"] in ("register", "Register"))
+
+
+def _has_meters(program: _engine.Program) -> bool:
+    return any(i["type"].lower().endswith("meter") for i in program.summary["instances"])
 
 
 def cell(name: str, index: int, value: int) -> Update:

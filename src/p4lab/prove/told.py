@@ -18,7 +18,8 @@ _LEGS = {
 def bounds_told(outcome: Outcome) -> str:
     """Within which bounds two programs are equal."""
     passes = "any number of passes" if outcome.is_for_all_journeys else "so many passes"
-    return f"{passes}; {describe_bounds(outcome.bounds, outcome.stages)}"
+    told = f"{passes}; {describe_bounds(outcome.bounds, outcome.stages)}"
+    return f"{told}; meters without rates, so every packet is green" if outcome.has_meters else told
 
 
 def covered(outcome: Outcome) -> Iterator[str]:
