@@ -10,6 +10,7 @@ import json
 import random
 import re
 from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,8 +23,16 @@ from p4lab.experiment import tidy
 from p4lab.paths import ROOT
 from p4lab.spread.sweep import Task, work_there
 from p4lab.systems.fabric import paper, trees
-from p4lab.systems.fabric.experiments import copies, machine, mixes, notified, verbs
-from p4lab.systems.fabric.experiments.figure import Claim, Point, Points, judged
+from p4lab.systems.fabric.experiments import (
+    copies,
+    drops,
+    equations,
+    machine,
+    mixes,
+    notified,
+    verbs,
+)
+from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points, judged
 from p4lab.systems.fabric.parameters import parameters, read, written
 from p4lab.systems.fabric.ports import MOST_COPIES, MOST_LEVELS, surrogate, terminals
 from p4lab.systems.fabric.runs import FabricError, Flow, Scenario, run
@@ -121,6 +130,44 @@ def test_what_a_figure_does_not_go_with_has_the_line_of_the_users_file() -> None
         run(Scenario(2, (flow,), 10, 0, {"headers.low": 70, "headers.high": 100}, own), 1)
 
 
+def settings_of(figure: Figure, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """What the runs of a figure set."""
+    found: set[str] = set()
+
+    def looked_at(scenario: Scenario, seed: int) -> object:
+        found.update(scenario.settings)
+        raise ValueError("that is all")
+
+    for module in (copies, drops, equations, machine, mixes, notified):
+        monkeypatch.setattr(module, "run", looked_at)
+    for task in figure.runs("", 1):
+        with suppress(ValueError):
+            task.work(*task.arguments)
+    return found
+
+
+@pytest.mark.parametrize("name", verbs.figures(machine.Size(2)))
+def test_figures_say_what_they_set(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without this a user's file changes what a label says, and the label stays."""
+    figure = verbs.figures(machine.Size(2))[name]
+    others = {"line.gbps", "cell.bytes", "cell.slot_ps"}  # of formulas
+    assert settings_of(figure, monkeypatch) == set(figure.own) - others
+    assert {one.name for one in parameters()} >= set(figure.own)
+
+
+def test_a_file_must_not_have_what_a_figure_sets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[cache]\nlines = 64\n")
+    with pytest.raises(typer.Exit) as left:
+        verbs.fabric(["idle", "4c"], tmp_path, parameters=file)
+    assert left.value.exit_code == 2
+    said = capsys.readouterr().err
+    assert "figure 4c has its own cache.lines" in said
+    assert "choose from the figures idle, 5, 6" in said
+
+
 # ---- Runs
 
 
@@ -190,6 +237,8 @@ def test_a_part_of_the_machine_is_broadcast_to() -> None:
     rate, delays = seen[0], [point.simulated for point in seen[1:]]
     assert rate.simulated == pytest.approx(rate.formula, rel=0.1)
     assert all(below < above for below, above in pairwise(delays))
+    jumbo = machine.run_broadcast(machine.Size(8, 60, 20), 9022, 99.0, "", 1)
+    assert jumbo[0].paper is None  # that is of 639 receivers
 
 
 def test_a_mix_sends_each_server_its_load() -> None:
@@ -263,6 +312,7 @@ def test_a_wrong_parameter_breaks_a_claim(
         verbs.fabric(["2c"], tmp_path, parameters=file)
     assert left.value.exit_code == 1
     assert "with the cache all fan-outs get 99 Gb/s" in capsys.readouterr().out
+    assert "parameters changed: cell.headers = 1" in (tmp_path / "fabric-2c.svg").read_text()
 
 
 def test_what_is_there_is_kept_when_one_stops(

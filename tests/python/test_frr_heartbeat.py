@@ -25,6 +25,7 @@ from p4lab.model.control import PacketIn
 from p4lab.model.entries import Exact, TableEntry, diff
 from p4lab.model.layout import CPU_PORT
 from p4lab.model.tables import Tables
+from p4lab.network.base import NetworkError
 from p4lab.network.cpu import CpuPort
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.paths import ROOT
@@ -334,6 +335,30 @@ def test_without_backups_the_silence_is_the_controllers() -> None:
     assert set(MODES) >= {"no FRR", "BIER-FRR only"}
 
 
+def test_a_storm_that_takes_all_links_down() -> None:
+    """The testbed has three between routers, and four may be down."""
+    storm = Storm(Topology.load("testbed"), 1, heartbeat=Heartbeat(MS))
+    events = list(storm.events(20))
+    assert [event for event in events if not event.ok] == []
+    assert max(event.broken for event in events) == 3
+
+
+def test_heartbeats_that_come_late_in_the_beginning_are_waited_for() -> None:
+    """Three of a microsecond are over before the first has come: what follows from that must not
+    shorten the silence that is measured."""
+    short = Heartbeat(US)
+    setting = Setting("no FRR", 1, testbed(), delays_for(3), MS, heartbeat=short)
+    assert run(setting).outage / MS == pytest.approx(76, abs=1.5)
+
+
+def test_false_alarms_before_the_failure_are_told(monkeypatch) -> None:
+    monkeypatch.setattr(HeartbeatAgents, "all_up", False)
+    short = Heartbeat(200 * US)
+    setting = Setting("no FRR", 1, testbed(), delays_for(3), MS, heartbeat=short)
+    with pytest.raises(NetworkError, match=r"every 0\.2 ms.*--heartbeat-ms more"):
+        run(setting)
+
+
 def test_a_storm_with_heartbeats(capsys) -> None:
     """`p4lab experiment storm --detection heartbeat` makes more events."""
     storm = Storm(Topology.load("ring"), 3, heartbeat=HEARTBEATS["virtual"])
@@ -363,6 +388,7 @@ def test_without_entries_nothing_is_watched() -> None:
         (("restoration", "--heartbeat-ms", "1"), "add that"),
         (("storm", "--detection", "smoke"), "link and heartbeat"),
         (("storm", "--detection", "heartbeat", "--heartbeat-ms", "0"), "0.001"),
+        (("storm", "--detection", "heartbeat", "--topology", "bng"), "no link between routers"),
     ],
 )
 def test_what_cannot_go_together(arguments, said, tmp_path) -> None:

@@ -39,6 +39,7 @@ from p4lab.systems.msr6.experiments import (
 from p4lab.systems.msr6.experiments.comparison import Observation, Scope, Sent
 from p4lab.systems.msr6.experiments.encodings import BY_NAME, ENCODINGS, Case
 from p4lab.systems.msr6.experiments.encodings_figures import marked
+from p4lab.systems.msr6.experiments.encodings_report import Report
 from p4lab.systems.msr6.experiments.networks import Draw, Network
 from p4lab.systems.msr6.settings import Msr6Settings
 from p4lab.topology import Topology
@@ -393,6 +394,24 @@ def test_a_map_in_graphml(tmp_path: Path) -> None:
     network = networks.read_graphml(file)
     assert network.routers == network.leaves == ("b", "a", "c")
     assert network.links == 2
+    assert network.left_out == 1
+
+
+def test_networks_that_fall_into_parts_are_told(tmp_path: Path) -> None:
+    """Without this a comparison says 20 routers and has 16."""
+    file = tmp_path / "map.graphml"
+    file.write_text(MAP)
+    drawn = networks.sources(20)
+    sources = {"Waxman": drawn["Waxman"], "map": networks.Given(networks.read_graphml(file))}
+    scope = Scope({**sources, "fat tree": drawn["fat tree"]}, 2, 1, 16, "cheapest", ())
+    found = comparison.measure(scope, Sweep())
+    report = Report(scope, found, [], 1000)
+    assert report.parts == [
+        "Waxman: only the largest connected part is compared, 16 to 18 of 20 routers",
+        "map: only the largest connected part is compared, 3 of 4 routers",
+    ]
+    titles = [str(table.title) for table in report.tables]
+    assert "Waxman: 18 routers, 16 receivers, 1 draw of 2, the others are smaller" in titles
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,13 @@ def test_the_verb_writes_figure_table_and_json(tmp_path: Path) -> None:
         assert os.path.getsize(figure) > 5_000
 
 
+def test_never_is_said_as_never(tmp_path: Path) -> None:
+    done = p4lab("experiment", "msr6-failure", "--runs", "1", "--no-sweeps", "--out", tmp_path)
+    assert "MSR6 TE is never back before BIER-FRR" in done.stdout
+    assert "up to 0 groups" not in done.stdout
+    assert "±" not in done.stdout
+
+
 def test_notes_tell_only_of_what_is_drawn() -> None:
     assert "Dotted" in " ".join(failure_report.notes(1000, 3, "seeds 1 to 3", True))
     notes = " ".join(failure_report.notes(1000, 3, "seeds 1 to 3", False))

@@ -113,7 +113,8 @@ def test_rows_are_tidy() -> None:
     assert [row["next_hop"] for row in rows] == [1, 2, 3]
     assert [row["paper_model"] for row in rows] == [None, None, 38.2]
     assert rows[2]["limit"] == pytest.approx(50)
-    assert all(row["seed"] == SEED and row["version"] for row in rows)
+    origin = ("p4lab_version", "engine_build", "program_hash")
+    assert all(row["seed"] == SEED and all(row[name] for name in origin) for row in rows)
 
 
 def test_the_rule_provisions_just_enough() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import typer
 
 from p4lab.systems.bier_tna.recirculation import bench, results, verbs
+from p4lab.systems.bier_tna.recirculation.limits import ARBITRATIONS
+from p4lab.systems.bier_tna.recirculation.measured import Measurement
 from p4lab.systems.bier_tna.recirculation.simulation import Setup, simulate
 
 
@@ -48,6 +52,46 @@ def test_table_2_and_figure_14(
     assert len(read(tmp_path / "timing.csv")) == 1
     assert (tmp_path / "figure14.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "figure14.svg").read_text()
+
+
+def test_the_collapsed_setup_is_told_and_its_formulas_follow(
+    small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """98.3 Gb/s are left of 100, and the loop for encapsulation takes the source's beat away."""
+    verbs.recirculation(tmp_path, "equal-drop", collapsed=True, bmv2=False, precision=0.02)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Poisson" not in said and "equal intervals" in said
+    rows = read(tmp_path / "recirculation.csv")
+    offered = float(rows[0]["offered"])
+    assert 98 < offered < 99
+    assert float(rows[0]["formula"]) == pytest.approx(offered)
+    assert float(rows[2]["value"]) == pytest.approx(float(rows[2]["formula"]), rel=0.02)
+    assert "collapsed: 98." in (tmp_path / "figure14.svg").read_text()
+    (timing,) = read(tmp_path / "timing.csv")
+    assert timing["collapsed"] == "True"
+
+
+def test_all_stands_for_all_in_a_list_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+
+    def run(cells: object, names: Sequence[str], setup: object, sweep: object) -> None:
+        asked.append(names)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(results, "run_table2", run)
+    for names in ("all", "random,all"):
+        with pytest.raises(typer.Exit):
+            verbs.recirculation(arbitration=names, bmv2=False)
+    assert asked[0] == ARBITRATIONS
+    assert asked[1] == ("random", *(name for name in ARBITRATIONS if name != "random"))
+
+
+def test_bmv2_is_called_what_it_is() -> None:
+    """Returned packets are served first there."""
+    one = Measurement(3, 1, 300, 1.0, (100.0, 50.0, 50.0), 300)
+    rows = results.table2([], [one])
+    assert {row["arbitration"] for row in rows} == {"looped-first"}
+    assert all(row["program_hash"] and row["engine_build"] == "bmv2" for row in rows)
 
 
 def test_figures_15_to_17(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

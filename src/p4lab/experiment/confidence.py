@@ -23,6 +23,29 @@ class Mean:
         return f"{self.value:.2f} ± {self.half_width:.2f}"
 
 
+def with_interval(value: float, half_width: float, runs: int, digits: int = 2) -> str:
+    """A mean and half the width of its interval in words, such as "75.52 ± 3.10"; the value alone
+    if it is of one run, which has no interval."""
+    text = f"{value:.{digits}f}"
+    return text if runs == 1 else f"{text} ± {half_width:.{digits}f}"
+
+
+def runs_in_words(runs: int, more: str = "") -> str:
+    """How many runs there were, with `more` behind that, and what their error bars are, where they
+    have some."""
+    return f"1 run{more}" if runs == 1 else f"{runs} runs{more}, 95 % confidence"
+
+
+def mean_of(runs: int) -> str:
+    """Whose mean something is, in words."""
+    return "1 run" if runs == 1 else f"mean of {runs} runs"
+
+
+def error_bars(half_widths: Sequence[float], runs: int) -> list[float] | None:
+    """What to draw as error bars: nothing for one run."""
+    return None if runs == 1 else list(half_widths)
+
+
 def mean(values: Sequence[float]) -> Mean:
     """Mean of independent runs; the width is 0 for a single one. Raises ValueError for none."""
     if not values:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import __version__
+from p4lab.experiment import footer
 
 GREY, BLUE, RED, GREEN, ORANGE = "#777777", "#1f77b4", "#d62728", "#2ca02c", "#ff7f0e"
 
@@ -19,11 +20,11 @@ def save(
     source: str,
     size: tuple[float, float] = (4.8, 3.9),
     widths: Sequence[float] | None = None,
-    source_font: float = 6,
 ) -> None:
     """Lets each function draw into an axis of its own, side by side, and writes the whole into a
     file in the format that its name ends in. `note` says what has been assumed, `source` names the
-    paper; `size` is that of one axis in inches. Raises OSError, ValueError."""
+    paper; `size` is that of one axis in inches, to which the lines at the bottom add. Raises
+    OSError, ValueError."""
     import matplotlib  # heavy: matplotlib
 
     matplotlib.use("Agg")
@@ -40,9 +41,7 @@ def save(
         )
         for axis, draw in zip(axes[0], drawings, strict=True):
             draw(axis)
-    figure.text(0.01, 0.055, note, fontsize=7, color="#555555")
-    said = f"p4lab {__version__}; paper: {source}"
-    figure.text(0.01, 0.015, said, fontsize=source_font, color="#555555")
-    figure.tight_layout(rect=(0, 0.09, 1, 1))
+    below = footer.add(figure, (note, f"p4lab {__version__}; paper: {source}"))
+    figure.tight_layout(rect=(0, below, 1, 1))
     figure.savefig(path, dpi=130)
     pyplot.close(figure)

@@ -59,12 +59,26 @@ def written(settings: Settings) -> str:
 def in_force(settings: Settings, extra: str = "") -> dict[str, Value]:
     """The value of every parameter in a run: the file's, the settings', and those of a user's TOML,
     which come last."""
-    found = {one.name: one.value for one in parameters()}
-    found.update(settings)
-    for section, entries in tomllib.loads(extra).items():
-        for name, value in entries.items():
-            found[f"{section}.{name}"] = value["value"] if isinstance(value, dict) else value
-    return found
+    return {**{one.name: one.value for one in parameters()}, **settings, **_named(extra)}
+
+
+def _named(extra: str) -> dict[str, Value]:
+    return {
+        f"{section}.{name}": value["value"] if isinstance(value, dict) else value
+        for section, entries in tomllib.loads(extra).items()
+        for name, value in entries.items()
+    }
+
+
+def named(extra: str) -> list[str]:
+    """The parameters that a user's TOML gives, even if they are as they were."""
+    return list(_named(extra))
+
+
+def differing(extra: str) -> dict[str, Value]:
+    """What a user's TOML makes other than it is in the file of all parameters."""
+    usual = {one.name: one.value for one in parameters()}
+    return {name: value for name, value in _named(extra).items() if value != usual.get(name)}
 
 
 def fabric(leaves: int, settings: Settings, extra: str = "", **more: int) -> _engine.Fabric:

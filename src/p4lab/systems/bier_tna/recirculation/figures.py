@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import __version__
+from p4lab.experiment import footer
 from p4lab.systems.bier_tna.recirculation.equations import loss_after
 from p4lab.systems.bier_tna.recirculation.limits import fluid_limit
 from p4lab.systems.bier_tna.recirculation.results import (
@@ -83,7 +84,7 @@ def draw_next_hops(axis: Any, records: Records, next_hops: int, loops: int) -> N
             label=_label(name),
         )
     for order in ("equal-drop", "random", "looped-first", "fresh-first"):
-        limit = fluid_limit(order, next_hops, loops)
+        limit = fluid_limit(order, next_hops, loops, rows[0]["offered"])
         numbers = range(1, next_hops + 1)
         axis.plot(numbers, limit, color=COLOURS[order], lw=0.9, alpha=0.7, label=f"{order}, limit")
     if (next_hops, loops) in PAPER_TABLE2:
@@ -117,7 +118,9 @@ def draw_timing(axis: Any, records: Records) -> None:
     axis.set_xlabel("time from a loop back to ingress [service times of a packet]")
     axis.set_ylabel("throughput at the last next hop [Gb/s]")
     axis.set_ylim(0, 80)
-    axis.legend(fontsize=6, title="tail drop; dotted: paper, measured", title_fontsize=6)
+    arrivals = "equal intervals" if records[0]["collapsed"] else "Poisson"
+    title = f"tail drop, {arrivals}; dotted: paper, measured"
+    axis.legend(fontsize=6, title=title, title_fontsize=6)
     axis.set_title("tail drop is a matter of timing", fontsize=9)
 
 
@@ -194,9 +197,8 @@ def save(path: Path, *drawings: Any, columns: int = 2, note: str = "") -> None:
         draw(axis, *arguments)
     for axis in places[len(drawings) :]:
         axis.axis("off")
-    text = f"p4lab {__version__}{note and '; ' + note}; paper: {SOURCE}"
-    figure.text(0.01, 0.005, text, fontsize=5, color="#555555")
-    figure.tight_layout(rect=(0, 0.02, 1, 1))
+    below = footer.add(figure, [f"p4lab {__version__}{note and '; ' + note}; paper: {SOURCE}"])
+    figure.tight_layout(rect=(0, below, 1, 1))
     figure.savefig(path, dpi=150)
     pyplot.close(figure)
 
@@ -211,4 +213,4 @@ def _name(row: dict[str, Any]) -> str:
 
 
 def _label(name: str) -> str:
-    return f"{name}, {'measured (tail drop)' if name == 'bmv2' else 'simulated'}"
+    return f"{name}, {'measured (looped-first)' if name == 'bmv2' else 'simulated'}"

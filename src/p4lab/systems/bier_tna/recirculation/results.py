@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from p4lab import __version__
+from p4lab.experiment import tidy
 from p4lab.spread.sweep import Sweep, Task
-from p4lab.systems.bier_tna.recirculation import measured
+from p4lab.systems.bier_tna.recirculation import bench, measured
 from p4lab.systems.bier_tna.recirculation.equations import (
     LINE_RATE,
     drop_probability,
@@ -126,7 +128,7 @@ def table2(
             {
                 "source": "engine",
                 "arbitration": setup.arbitration,
-                **_cell(setup.next_hops, setup.loops, i),
+                **_cell(setup.next_hops, setup.loops, i, setup.offered),
                 "limit": setup.limit[i - 1] if setup.limit else None,
                 "value": got.value,
                 "half_width": got.half_width,
@@ -134,8 +136,7 @@ def table2(
                 "packets": run.packets,
                 "frame": setup.frame,
                 "collapsed": setup.collapsed,
-                "seed": setup.seed,
-                "version": __version__,
+                **_origin(setup),
             }
             for i, got in enumerate(run.throughput, start=1)
         ]
@@ -143,8 +144,8 @@ def table2(
         records += [
             {
                 "source": "bmv2",
-                "arbitration": "tail-drop",
-                **_cell(one.next_hops, one.loops, i),
+                "arbitration": "looped-first",
+                **_cell(one.next_hops, one.loops, i, LINE_RATE),
                 "limit": None,
                 "value": value,
                 "half_width": None,
@@ -152,16 +153,18 @@ def table2(
                 "packets": one.sent,
                 "frame": measured.FRAME,
                 "collapsed": False,
-                "seed": None,
-                "version": __version__,
+                **_FORMULA,
+                "engine_build": "bmv2",
+                "program_hash": _hash(measured.PROGRAM),
             }
             for i, value in enumerate(one.throughput, start=1)
         ]
     return records
 
 
-def _cell(next_hops: int, loops: int, i: int) -> dict[str, Any]:
-    """What the paper and its formulas have for next hop i of n on k recirculation ports."""
+def _cell(next_hops: int, loops: int, i: int, offered: float) -> dict[str, Any]:
+    """What the paper and its formulas have for next hop i of n on k recirculation ports, if so many
+    Gb/s ask for their first copy."""
     paper = PAPER_TABLE2.get((next_hops, loops)) if i == next_hops else None
     model, chip = paper or (None, None)
     return {
@@ -170,13 +173,34 @@ def _cell(next_hops: int, loops: int, i: int) -> dict[str, Any]:
         "next_hop": i,
         "paper_model": model,
         "paper_measured": chip,
-        "formula": throughput(i, next_hops, loops),
+        "formula": throughput(i, next_hops, loops, offered),
     }
+
+
+_FORMULA: dict[str, Any] = {"seed": None, "p4lab_version": __version__}
+"""Where a row is from that nothing was run for"""
+
+
+def _origin(setup: Setup) -> dict[str, Any]:
+    """Where a row is from. A program that came compiled has no files to tell it by."""
+    program = setup.program or bench.PROGRAM
+    return {
+        "seed": setup.seed,
+        "p4lab_version": __version__,
+        "engine_build": tidy.engine_build(),
+        "program_hash": _hash(program) if isinstance(program, Path) else None,
+    }
+
+
+@cache
+def _hash(program: Path) -> str:
+    return tidy.program_hash(program, [("BSL", str(bench.BSL))])
 
 
 def run_timing(setup: Setup, sweep: Sweep) -> list[dict[str, Any]]:
     """Tail drop under a source without a beat (Poisson), by how long packets need from a loop back
-    to ingress: one record per cell of table 2 that is overloaded, and time. Raises SweepError."""
+    to ingress: one record per cell of table 2 that is overloaded, and time. In the collapsed setup
+    the loop for encapsulation, which is always full, has a beat. Raises SweepError."""
     tasks = []
     for next_hops, loops in OVERLOADED:
         for times in TIMES:
@@ -202,8 +226,8 @@ def run_timing(setup: Setup, sweep: Sweep) -> list[dict[str, Any]]:
             "half_width": run.last.half_width,
             "packets": run.packets,
             "frame": setup.frame,
-            "seed": setup.seed,
-            "version": __version__,
+            "collapsed": setup.collapsed,
+            **_origin(setup),
         }
         for run in sweep.all(tasks)
     ]
@@ -239,8 +263,7 @@ def run_figure15(setup: Setup, sweep: Sweep) -> list[dict[str, Any]]:
                     "p_of_equation_1": drop_probability(next_hops, run.setup.loops),
                     "formula": loss_after(p, m),
                     "value": 1 - run.throughput[m].value / first,
-                    "seed": run.setup.seed,
-                    "version": __version__,
+                    **_origin(run.setup),
                 }
             )
     return records
@@ -252,7 +275,9 @@ def run_figure15(setup: Setup, sweep: Sweep) -> list[dict[str, Any]]:
 def figure16(factors: Iterable[float]) -> list[dict[str, Any]]:
     """Equation 3 for every U of `UTILISATIONS`: one record per curve and R."""
     return [
-        {"figure": 16, "U": u, "R": r, **_provision(r, u)} for u in UTILISATIONS for r in factors
+        {"figure": 16, "U": u, "R": r, **_provision(r, u), **_FORMULA}
+        for u in UTILISATIONS
+        for r in factors
     ]
 
 
@@ -268,6 +293,7 @@ def figure17() -> list[dict[str, Any]]:
             "U": FIGURE17_U,
             **_provision(a * (n - 1), FIGURE17_U),
             "physical_at_bfir": provision(a * max(0, n), FIGURE17_U).physical,
+            **_FORMULA,
         }
         for a in PORTIONS
         for n in MEAN_NEXT_HOPS
@@ -324,8 +350,7 @@ def check_point(
             mix, rule.traffic / utilisation, rule.loops - 1
         ).drop_probability,
         "load_of_loops": load / rule.loops,
-        "seed": seed,
-        "version": __version__,
+        **_origin(Setup(2, 1, seed=seed)),
     }
 
 

@@ -19,7 +19,7 @@ def _names(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _title(source: str, arbitration: str) -> str:
-    return "bmv2\ntail-drop" if source == "bmv2" else f"simulated\n{arbitration}"
+    return f"bmv2\n{arbitration}" if source == "bmv2" else f"simulated\n{arbitration}"
 
 
 def last(rows: Sequence[dict[str, Any]]) -> Table:
@@ -72,9 +72,14 @@ def timing(rows: Sequence[dict[str, Any]]) -> Table:
     """What the last next hop gets, by the time that packets need back to ingress."""
     from rich.table import Table
 
+    arrivals = (
+        "packets at equal intervals out of the full loop for encapsulation"
+        if rows[0]["collapsed"]
+        else "Poisson traffic"
+    )
     table = Table(
         box=None,
-        title="tail drop under Poisson traffic, last next hop, Gb/s; packets need so long back "
+        title=f"tail drop, {arrivals}, last next hop, Gb/s; packets need so long back "
         f"(one takes {rows[0]['service']:.0f} ns on the wire)",
     )
     table.add_column("", justify="right")

@@ -79,7 +79,8 @@ def recirculation(
     The JSON object has `rows` and `timing` as in the CSVs, `errata`, `bmv2` (why it was not
     measured, or empty) and the paths `csv` and `figures`.
     """
-    names = ARBITRATIONS if arbitration == "all" else tuple(arbitration.split(","))
+    parts = (ARBITRATIONS if part == "all" else (part,) for part in arbitration.split(","))
+    names = tuple(dict.fromkeys(name for part in parts for name in part))
     cells = [(n, k) for k in results.LOOPS for n in results.NEXT_HOPS]
     try:
         setup = Setup(2, 1, collapsed=collapsed, frame=frame, seed=seed, precision=precision)
@@ -101,7 +102,8 @@ def recirculation(
         drawings: list[tuple[object, ...]] = [(figures.draw_figure14, rows)]
         drawings += [(figures.draw_next_hops, rows, n, k) for n, k in results.OVERLOADED]
         drawings += [(figures.draw_timing, timing)]
-        note = f"{frame} bytes, seed {seed}"
+        role = f"collapsed: {setup.offered:.2f} Gb/s are left" if collapsed else "BFR"
+        note = f"{frame} bytes, {role}, seed {seed}"
         for picture in pictures:
             figures.save(picture, *drawings, columns=3, note=note)
     except (ValueError, ProgramError) as error:

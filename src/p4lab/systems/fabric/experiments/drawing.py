@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from p4lab import __version__
+from p4lab.experiment import footer
 from p4lab.systems.fabric.experiments.figure import Cell, Figure
 from p4lab.systems.fabric.paper import SOURCE
 
@@ -14,6 +16,11 @@ from p4lab.systems.fabric.paper import SOURCE
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 MARKERS = "osD^vPx+"
 COLUMNS = 3
+BESIDE = 0.16
+"""Between marks for the same name"""
+LEGEND_COLUMNS = 3
+ROOM, ROW = 1.06, 0.08
+"""How much higher an axis is than what is in it, and than that for each row of the legend"""
 
 
 def draw(figure: Figure, cells: Sequence[Cell], path: Path, note: str) -> None:
@@ -39,27 +46,29 @@ def draw(figure: Figure, cells: Sequence[Cell], path: Path, note: str) -> None:
         title = f"Figure {figure.name}: {figure.title}"
         picture.suptitle(title, fontsize=9)
         text = f"p4lab {__version__}, simulated, {note}. Without marks: formula. Stars: paper."
-        picture.text(0.01, 0.025, text, fontsize=6, color="#555555")
-        picture.text(0.01, 0.005, f"Paper: {SOURCE}", fontsize=5, color="#555555")
-        picture.tight_layout(rect=(0, 0.04, 1, 0.98))
+        below = footer.add(picture, (text, f"Paper: {SOURCE}"), size=6)
+        picture.tight_layout(rect=(0, below, 1, 0.98))
         date = {"Date": None} if path.suffix == ".svg" else None
         picture.savefig(path, dpi=130, metadata=date)
         pyplot.close(picture)
 
 
 def _panel(axis: Any, figure: Figure, cells: Sequence[Cell], panel: str) -> None:
-    for number, curve in enumerate(dict.fromkeys(cell.curve for cell in cells)):
+    curves = list(dict.fromkeys(cell.curve for cell in cells))
+    for number, curve in enumerate(curves):
         own = [cell for cell in cells if cell.curve == curve]
         colour = COLOURS[number % len(COLOURS)]
         xs = [cell.x for cell in own]
+        # Where x are names, marks stand side by side, lest one hides another.
+        shift = BESIDE * (number - (len(curves) - 1) / 2) if figure.names else 0.0
         style = {"color": colour, "label": curve}
         if figure.series:
             axis.plot(xs, [cell.simulated.value for cell in own], linewidth=1, **style)
         else:
             axis.errorbar(
-                xs,
+                [x + shift for x in xs],
                 [cell.simulated.value for cell in own],
-                yerr=[cell.simulated.half_width for cell in own],
+                yerr=_errors(own, figure.most),
                 marker=MARKERS[number % len(MARKERS)],
                 markersize=4,
                 linewidth=0.8,
@@ -83,9 +92,23 @@ def _panel(axis: Any, figure: Figure, cells: Sequence[Cell], panel: str) -> None
     if figure.log:
         axis.set_xscale("log")
     axis.set_xlabel(figure.x)
-    axis.set_ylabel(figure.y)
-    axis.set_ylim(bottom=0)
+    axis.set_ylabel(next((y for begin, y in figure.panel_y if panel.startswith(begin)), figure.y))
+    _, top = axis.get_ylim()
+    rows = -(-len(curves) // LEGEND_COLUMNS)
+    axis.set_ylim(0, top * (ROOM + ROW * rows))
     axis.grid(alpha=0.25, linewidth=0.5)
-    axis.legend(fontsize=6)
+    axis.legend(fontsize=6, loc="upper center", ncols=min(LEGEND_COLUMNS, len(curves)))
     if panel:
         axis.set_title(panel, fontsize=8)
+
+
+def _errors(cells: Sequence[Cell], most: float | None) -> list[list[float]] | None:
+    """How far error bars go down and up: not to where nothing can be. None for one run."""
+    if not any(cell.simulated.half_width for cell in cells):
+        return None
+    pairs = [(cell.simulated.value, cell.simulated.half_width) for cell in cells]
+    above = inf if most is None else most
+    return [
+        [min(half_width, max(0.0, value)) for value, half_width in pairs],
+        [min(half_width, max(0.0, above - value)) for value, half_width in pairs],
+    ]

@@ -67,4 +67,6 @@ EQUATIONS = Figure(
     "terminals, or load",
     runs,
     claims,
+    own=("cell.bytes",),
+    panel_y=((REACH, "terminals"), (LOAD, "load over the ideal")),
 )

@@ -50,6 +50,12 @@ class Figure:
     """The x axis is logarithmic"""
     names: tuple[str, ...] = ()
     """What x from 1 on stands for, where it is not a quantity"""
+    own: tuple[str, ...] = ()
+    """Parameters that its runs set themselves, or that its formulas take as they are"""
+    panel_y: tuple[tuple[str, str], ...] = ()
+    """What the y axis of a panel is, by how the panel's name begins, where it is not `y`"""
+    most: float | None = None
+    """What no value can exceed: error bars end there"""
 
 
 class Points:

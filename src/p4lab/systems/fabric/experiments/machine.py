@@ -141,6 +141,8 @@ FIGURE_13 = Figure(
     "at receivers",
     runs_13,
     claims_13,
+    own=("sync.on", "voq.drop", "line.gbps"),
+    panel_y=((THROUGHPUT, "throughput [Gb/s]"), (WAIT, "delay [us]")),
 )
 
 
@@ -168,7 +170,8 @@ def run_broadcast(size: Size, octets: int, load: float, extra: str, seed: int) -
     micros, warm = size.micros * longer, size.warm * longer
     seen = run(Scenario(size.leaves, (flow,), micros, warm, {}, extra), seed)
     got = sum(seen.gbps(0)) / len(seen.sinks)
-    most = BROADCAST_JUMBO if (octets, load) == (9022, 99.0) else None
+    printed = (octets, load, size.leaves) == (9022, 99.0, LEAVES)
+    most = BROADCAST_JUMBO if printed else None
     delays = [
         Point(DELAY.format(octets), f"{level} surrogates", load, mean / MICROSECOND)
         for level, (_, mean, _) in enumerate(seen.delays)
@@ -222,4 +225,5 @@ def figure_broadcast(size: Size) -> Figure:
         "throughput [Gb/s], delay [us]",
         partial(runs_broadcast, size),
         claims_broadcast,
+        panel_y=((RATE, "throughput [Gb/s]"), ("16", "delay [us]")),
     )

@@ -105,4 +105,5 @@ def figure_mix(size: Size) -> Figure:
         "at a server",
         partial(runs_mix, size),
         claims_mix,
+        panel_y=((RATE, RATE), (DELAY, DELAY)),
     )

@@ -72,6 +72,8 @@ FIGURE_9 = Figure(
     runs_9,
     claims_9,
     names=("1", "2", "3", "4"),
+    own=("qcn.points", "qcn.marking", "line.gbps"),
+    most=100,
 )
 
 
@@ -143,4 +145,6 @@ FIGURE_10 = Figure(
     runs_10,
     claims_10,
     names=NAMES,
+    own=("qcn.points", "qcn.marking", "line.gbps"),
+    most=100,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from p4lab.systems.fabric.experiments import (
 )
 from p4lab.systems.fabric.experiments.drawing import draw
 from p4lab.systems.fabric.experiments.figure import Figure, Point, cells, judged, rows
-from p4lab.systems.fabric.parameters import parameters, read
+from p4lab.systems.fabric.parameters import Value, differing, named, parameters, read
 from p4lab.systems.fabric.ports import LEAVES
 
 Figures = Annotated[
@@ -87,17 +87,21 @@ def fabric(
     Figures idle, 2c, 4ab, 4c, 5, 6, 9, 10, 13, 15-16, mix and equations. Writes fabric.csv (one row
     for each seed and point: paper, formula, simulated) and a plot of each figure, .png and .svg.
     Ctrl-C keeps what is there, and the same command goes on from it. Exits 1 if something that must
-    hold does not.
+    hold does not. A file of parameters must not have those that a chosen figure sets itself.
     The JSON object has `measured` (for each figure its cells, with _half_width of the 95 %
-    confidence interval, and claims), `seeds`, `stopped`, `csv`, `figures` and `wrong`.
+    confidence interval, and claims), `seeds`, `parameters` (those that differ), `stopped`, `csv`,
+    `figures` and `wrong`.
     """
     known = figures(machine.Size(leaves, micros, 0.3 * micros))
     if unknown := next((name for name in figure or () if name not in known), None):
         fail(f"there is no figure {unknown!r}; choose from {', '.join(known)}.")
     chosen = [known[name] for name in known if name in (figure or known)]
     extra = carefully(out, lambda: read(existing_file(parameters, "file"))) if parameters else ""
+    _check_own(chosen, known, extra, parameters)
     found, stopped = _measured(chosen, range(seed, seed + runs), extra, out, threads, dask)
     seeds = seeds_of(seed, runs)
+    own = differing(extra)
+    note = "; ".join([seeds, *([_own_in_words(own)] if own else [])])
     table_rows: list[dict[str, Any]] = []
     plots: dict[str, Callable[[Path], None]] = {}
     tables, records, wrong, judgements = [], [], [], []
@@ -107,7 +111,7 @@ def fabric(
             continue
         table_rows += rows(one, by_seed, extra)
         merged = cells(by_seed)
-        plots[f"fabric-{one.name}"] = partial(_draw, one, merged, seeds)
+        plots[f"fabric-{one.name}"] = partial(_draw, one, merged, note)
         judgement = [] if one.name in stopped else judged(one, by_seed)
         if not one.series:
             tables.append(report.table(one, merged))
@@ -118,13 +122,31 @@ def fabric(
         fail("stopped before there was anything to keep.")
     files = write(out, "fabric", table_rows, plots)
     missing = f"stopped; runs are missing in figures: {', '.join(stopped)}"
-    note = [missing] if stopped else []
-    record = {"measured": records, "seeds": seeds, "stopped": stopped, **files}
-    show(as_json, record, [*tables, report.claims_table(judgements)], [*note, seeds], wrong)
+    lines = [missing, note] if stopped else [note]
+    record = {"measured": records, "seeds": seeds, "parameters": own, "stopped": stopped, **files}
+    show(as_json, record, [*tables, report.claims_table(judgements)], lines, wrong)
 
 
-def _draw(figure: Figure, merged: Sequence[Any], seeds: str, path: Path) -> None:
-    draw(figure, merged, path, seeds)
+def _check_own(
+    chosen: Sequence[Figure], known: Mapping[str, Figure], extra: str, file: Path | None
+) -> None:
+    """Status 2 if the user's file has what a figure sets, since its labels would not be true."""
+    given = named(extra)
+    for one in chosen:
+        if clash := next((name for name in given if name in one.own), None):
+            free = [name for name, other in known.items() if not set(given) & set(other.own)]
+            fail(
+                f"figure {one.name} has its own {clash}: take it out of {file}, or choose from the "
+                f"figures {', '.join(free)}."
+            )
+
+
+def _own_in_words(own: Mapping[str, Value]) -> str:
+    return "parameters changed: " + ", ".join(f"{name} = {value}" for name, value in own.items())
+
+
+def _draw(figure: Figure, merged: Sequence[Any], note: str, path: Path) -> None:
+    draw(figure, merged, path, note)
 
 
 def _measured(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import __version__
-from p4lab.experiment import tidy
-from p4lab.experiment.confidence import Mean, mean
+from p4lab.experiment import footer, tidy
+from p4lab.experiment.confidence import Mean, error_bars, mean, runs_in_words
 from p4lab.systems.frr.experiments.plan import BSL, MS, PROGRAM, US
 from p4lab.systems.frr.experiments.restoration import MODES, PAPER_MS
 from p4lab.systems.frr.experiments.sweeps import Row
@@ -30,6 +30,7 @@ STEPS: dict[str, tuple[Stage, Family | None]] = {
 }
 COLOURS = dict(zip(MODES, ("#444444", "#999999", "#1f77b4", "#d62728"), strict=True))
 MARKERS = dict(zip(MODES, "sxo^", strict=True))
+BAR_MS = 0.2  # where bars begin
 
 
 def records(rows: Sequence[Row]) -> list[tidy.Row]:
@@ -90,7 +91,7 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "mode": mode,
                 "paper_ms": PAPER_MS[mode],
                 "ours_ms": outage.value,
-                "half_width_ms": outage.half_width,
+                "half_width_ms": outage.half_width if len(runs) > 1 else None,
                 "runs": len(runs),
                 "lost": sum(run.lost for run in runs) / len(runs),
                 "duplicates": sum(run.duplicates for run in runs),
@@ -126,8 +127,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         if part == "heartbeat":
             _computed(axis, rows)
             axis.legend(fontsize=7)
-    figure.text(0.01, 0.01, f"p4lab {__version__}; paper: {SOURCE}", fontsize=6, color="#555555")
-    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    below = footer.add(figure, [f"p4lab {__version__}; paper: {SOURCE}"])
+    figure.tight_layout(rect=(0, below, 1, 1))
     figure.savefig(path)
     pyplot.close(figure)
 
@@ -142,28 +143,38 @@ def _bars(axis: Any, rows: Sequence[Row]) -> None:
             0.38,
             yerr=record["half_width_ms"],
             capsize=4,
+            error_kw={"elinewidth": 1},
             color=COLOURS[record["mode"]],
         )
-        for shift, value in ((-0.2, record["paper_ms"]), (0.2, record["ours_ms"])):
+        ours = record["ours_ms"]
+        top = ours + (record["half_width_ms"] or 0)  # numbers stand above error bars
+        for shift, value, at in ((-0.2, paper := record["paper_ms"], paper), (0.2, ours, top)):
             axis.annotate(
-                f"{value:.3g}", (place + shift, value * 1.12), ha="center", va="bottom", fontsize=7
+                f"{value:.3g}",
+                (place + shift, max(at, BAR_MS)),
+                xytext=(0, 4),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7,
             )
     axis.set_yscale("log")
-    axis.set_ylim(0.2, 300)
+    tops = [record["ours_ms"] + (record["half_width_ms"] or 0) for record in records]
+    axis.set_ylim(BAR_MS, max(300, 2 * max(tops, default=0)))
     axis.set_xticks(range(len(records)))
     axis.set_xticklabels([record["mode"].replace(" ", "\n", 1) for record in records], fontsize=7)
     axis.set_ylabel("time without delivery [ms]")
     runs = records[0]["runs"] if records else 0
-    axis.set_title(f"paper (grey) and here, {runs} runs, 95 % confidence", fontsize=9)
+    axis.set_title(f"paper (grey) and here, {runs_in_words(runs)}", fontsize=9)
 
 
 def _lines(axis: Any, rows: Sequence[Row], part: str, label: str) -> None:
+    seeds = {row.outcome.setting.seed for row in rows if row.part == part}
     for mode in MODES:
         points = outages(rows, part, mode)
         axis.errorbar(
             list(points),
             [point.value for point in points.values()],
-            yerr=[point.half_width for point in points.values()],
+            yerr=error_bars([point.half_width for point in points.values()], len(seeds)),
             label=mode,
             color=COLOURS[mode],
             marker=MARKERS[mode],

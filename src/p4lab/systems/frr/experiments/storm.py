@@ -16,7 +16,7 @@ from p4lab.control.listeners import Member
 from p4lab.model.control import Controller
 from p4lab.model.entries import Entries
 from p4lab.model.run import Received, Stream
-from p4lab.network.base import Network
+from p4lab.network.base import Network, NetworkError
 from p4lab.network.mininet import MininetNetwork
 from p4lab.network.switches import EngineSwitches
 from p4lab.network.virtual import VirtualNetwork
@@ -63,7 +63,7 @@ class Pace:
     interval: int  # between two packets
     load: int  # packets per event: the load lasts longer than the reaction
     probes: int  # packets per event that must all arrive, when the tables are written
-    drain: int  # for the last packet to arrive
+    drain: int  # for the last packet to arrive, besides the delays of links
     tries: int  # with fresh probes: a busy machine loses packets that no link has lost
 
 
@@ -95,7 +95,14 @@ class Storm:
         self.subscribers = topology.hosts[1::2]
         everything = network == "virtual" and heartbeat is None
         self._links = [link for link in topology.links if everything or not link.is_access]
+        if not self._links:
+            raise NetworkError(
+                f"the topology {topology.name!r} has no link between routers, and no other may "
+                "fail here."
+            )
         self._pace = PACES[network]
+        # No way through the network is longer than all of its links together.
+        self._drain = self._pace.drain + sum(link.delay_ns for link in topology.links)
         self._draw = random.Random(seed)
         self._down: set[Link] = set()
         self._flow = 0
@@ -156,11 +163,12 @@ class Storm:
         return HeartbeatAgents(plane, net.driver, self._heartbeat)
 
     def events(self, count: int) -> Iterator[Event]:
-        """So many events, and then repairs until no link is down."""
+        """So many events, and then repairs until no link is down, with numbers from `count` on."""
         for number in range(count):
             working = [link for link in self._links if link not in self._down]
             broken = sorted(self._down, key=lambda link: (link.a, link.b))
-            fail = len(broken) < MOST_DOWN and (not broken or self._draw.random() < 0.6)
+            may_fail = bool(working) and len(broken) < MOST_DOWN
+            fail = may_fail and (not broken or self._draw.random() < 0.6)
             yield self._event(number, self._draw.choice(working if fail else broken), not fail)
         for number, link in enumerate(sorted(self._down, key=lambda link: (link.a, link.b))):
             yield self._event(count + number, link, True)
@@ -171,11 +179,11 @@ class Storm:
         self._run(begin + self._draw.randrange(10 * pace.interval))
         (self._down.discard if up else self._down.add)(link)
         self._set_link(link, up)
-        self._run(self.net.now + pace.load * pace.interval + pace.drain)
+        self._run(self.net.now + pace.load * pace.interval + self._drain)
         self._wait()
         for _ in range(pace.tries):
             probes, begin = self._send(pace.probes)
-            self._run(begin + pace.probes * pace.interval + pace.drain)
+            self._run(begin + pace.probes * pace.interval + self._drain)
             event = self._judge(number, link, up, load, probes)
             if not event.missed:
                 break

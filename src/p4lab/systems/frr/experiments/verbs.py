@@ -12,8 +12,10 @@ import typer
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at, fail_in_file
 from p4lab.cli.hosts import choose_network
-from p4lab.cli.options import Json, NetworkName
+from p4lab.cli.options import Json, NetworkName, existing_file
+from p4lab.cli.results import seeds_of
 from p4lab.cli.sweeps import Dask, Threads, only_virtual, with_sweep
+from p4lab.experiment.confidence import with_interval
 from p4lab.network.base import NetworkError
 from p4lab.systems.frr.experiments import restoration as restored
 from p4lab.systems.frr.experiments.report import draw, summary, write_csv
@@ -37,7 +39,15 @@ Sweeps = Annotated[
     bool, typer.Option("--sweeps/--no-sweeps", help="Also vary distance and network size.")
 ]
 
-Events = Annotated[int, typer.Option("--events", min=1, max=100_000, help="Failures and repairs.")]
+Events = Annotated[
+    int,
+    typer.Option(
+        "--events",
+        min=1,
+        max=100_000,
+        help="Failures and repairs; what is down after them is repaired besides.",
+    ),
+]
 Detection = Annotated[
     str,
     typer.Option(
@@ -90,6 +100,7 @@ def restoration(
     confidence interval), runs, lost (packets per run), duplicates (in all runs) and the mean
     durations of the steps in milliseconds; `heartbeat` (null, or interval_ms, silence_ms, and the
     computed detection_least_ms and detection_most_ms); and the paths `csv` and `figure`.
+    half_width_ms is null for one run, which has no interval.
     """
     from rich.console import Console  # heavy: rich
 
@@ -117,8 +128,7 @@ def restoration(
         print_whole(_table(modes))
         if heartbeat is not None:
             console.print(_within(heartbeat), highlight=False)
-        last = seed + runs - 1
-        console.print(f"seeds {seed} to {last}; {csv}, {figure}", highlight=False)
+        console.print(f"{seeds_of(seed, runs)}; {csv}, {figure}", highlight=False)
     if any(row.outcome.duplicates for row in rows):
         raise typer.Exit(VERDICT_NO)
 
@@ -135,30 +145,35 @@ def storm(
     """Let links fail and come back at random under load; exits 0 only if the network got over it.
 
     After each event every subscriber with a way left must get every packet once, nobody else any,
-    and after the last repair the tables must be those of a fresh start. The JSON object has ok,
-    seed, events, failed (number, link, up, missed, wrong, duplicates), lost (packets of the load)
-    and tables_equal.
+    and after the last repair the tables must be those of a fresh start. Links that are down after
+    the last event are repaired, which is judged like events but not counted among them. The JSON
+    object has ok, seed, events, repairs (at the end), failed (number, link, up, missed, wrong,
+    duplicates), lost (packets of the load) and tables_equal.
     """
     from rich.console import Console
 
     choose_network(net)
+    if Path(topology).suffix == ".toml":
+        existing_file(Path(topology), "topology")
     try:
         network = Topology.load(topology)
     except TopologyError as error:
+        if not Path(topology).exists():
+            fail(f"{error.problems[0].text}.")
         fail_in_file(error)
     if len(network.hosts) < 2:
         fail(f"the topology {network.name!r} has fewer than two hosts: add some.")
     heartbeat = _heartbeat(detection, heartbeat_ms, HEARTBEATS[net])
-    done, failed, lost = 0, [], 0
+    repairs, failed, lost = 0, [], 0
     try:
         with (
             Console(stderr=True).status("starting") as status,
             Storm(network, seed, net, heartbeat=heartbeat) as run,
         ):
             for event in run.events(events):
-                done, lost = done + 1, lost + event.lost
+                repairs, lost = repairs + (event.number >= events), lost + event.lost
                 failed += [] if event.ok else [event]
-                status.update(f"event {done}, {len(failed)} not survived ...")
+                status.update(f"event {event.number + 1}, {len(failed)} not survived ...")
             equal = run.tables() == run.fresh_tables()
     except NetworkError as error:
         fail(str(error))
@@ -169,7 +184,7 @@ def storm(
             {"link": [event.link.a, event.link.b], **{key: getattr(event, key) for key in keys}}
             for event in failed
         ]
-        record = {"ok": ok, "seed": seed, "events": done, "failed": rows}
+        record = {"ok": ok, "seed": seed, "events": events, "repairs": repairs, "failed": rows}
         typer.echo(json.dumps({**record, "lost": lost, "tables_equal": equal}, indent=2))
     else:
         for event in failed:
@@ -182,11 +197,15 @@ def storm(
             )
         tables = "as after a fresh start" if equal else "not those of a fresh start"
         typer.echo(
-            f"seed {seed}: {done} events, {len(failed)} not survived, {lost} packets lost on the "
-            f"way; tables {tables}."
+            f"seed {seed}: {_counted(events, 'event')} and {_counted(repairs, 'repair')} at the "
+            f"end, {len(failed)} not survived, {lost} packets lost on the way; tables {tables}."
         )
     if not ok:
         raise typer.Exit(VERDICT_NO)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _milliseconds(option: str, value: float) -> float:
@@ -241,7 +260,7 @@ def _table(modes: list[dict[str, Any]]) -> Table:
         table.add_row(
             row["mode"],
             f"{row['paper_ms']:g}",
-            f"{row['ours_ms']:.2f} ± {row['half_width_ms']:.2f}",
+            with_interval(row["ours_ms"], row["half_width_ms"], row["runs"]),
             f"{row['detection_ms']:.2f}",
             f"{row['lost']:.0f}",
             f"{row['duplicates']}",

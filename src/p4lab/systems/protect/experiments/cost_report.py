@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
-from p4lab.experiment.confidence import mean
+from p4lab.experiment.confidence import error_bars, mean, runs_in_words
 from p4lab.experiment.panels import BLUE, GREEN, ORANGE
 from p4lab.systems.protect.experiments.cost import (
     ENDS,
@@ -148,7 +148,7 @@ def draw(rows: Sequence[dict[str, Any]], path: Path, frames: int) -> None:
     runs = max(row["runs"] for row in rows)
     note = (
         f"policy highest; engine: processor time of one switch, {frames} frames of 100 bytes, "
-        f"{runs} runs, 95 % confidence; fit: estimate for a Tofino 1, ingress only"
+        f"{runs_in_words(runs)}; fit: estimate for a Tofino 1, ingress only"
     )
     save(path, [partial(_draw_end, rows=rows, end=end) for end in ENDS], note=note)
 
@@ -162,7 +162,7 @@ def _draw_end(axis: Any, *, rows: Sequence[dict[str, Any]], end: End) -> None:
         else:
             own = {r["mode"]: r for r in rows if (r["source"], r["end"]) == (source, end)}
             values = [own[mode]["percent"] for mode in MODES]
-            errors = [own[mode]["half_width"] for mode in MODES]
+            errors = error_bars([own[mode]["half_width"] for mode in MODES], own["plain"]["runs"])
         at = [mode + (place - (len(sources) - 1) / 2) * width for mode in range(len(MODES))]
         axis.bar(
             at,
@@ -186,5 +186,6 @@ def _draw_end(axis: Any, *, rows: Sequence[dict[str, Any]], end: End) -> None:
             )
     axis.set_xticks(range(len(MODES)), MODES)
     axis.set_ylabel("time of a packet [% of plain forwarding]")
+    axis.set_ylim(bottom=0)  # few runs have intervals that reach below
     axis.legend(fontsize=7, loc="upper left")
     axis.set_title(f"table I, {end}", fontsize=9)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
-from p4lab.experiment.confidence import mean
+from p4lab.experiment.confidence import mean, mean_of, runs_in_words, with_interval
 from p4lab.experiment.panels import BLUE, GREEN, GREY, RED
 from p4lab.systems.frr.experiments import plan as frr
 from p4lab.systems.protect.experiments.failure import WAYS, Outcome, Way, state
@@ -87,7 +87,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
     """What a failure costs, and what it costs to be ready."""
     from rich.table import Table  # heavy: rich
 
-    table = Table(box=None, title=f"the link r1-r2 fails, mean of {rows[0]['runs']} runs")
+    table = Table(box=None, title=f"the link r1-r2 fails, {mean_of(rows[0]['runs'])}")
     table.add_column("prepared", no_wrap=True)
     for column in ("lost,\nformula", "lost,\nsimulated", "frames on\nlinks", "bytes on\nlinks"):
         table.add_column(column, justify="right", no_wrap=True)
@@ -97,7 +97,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
         table.add_row(
             row["way"],
             f"{row['lost_by_formula']:.0f}",
-            f"{row['lost']:.1f} ± {row['lost_half_width']:.1f}",
+            with_interval(row["lost"], row["lost_half_width"], row["runs"], digits=1),
             f"{row['frames_per_packet']:g}",
             f"{row['bytes_per_packet']:g}",
             *(str(row[name]) for name in ("entries", "groups", "cells")),
@@ -109,9 +109,9 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
 def draw(rows: Sequence[dict[str, Any]], path: Path, pps: int, seeds: str) -> None:
     """Lost, bandwidth and state, side by side. Raises OSError, ValueError."""
     note = (
-        f"r1-r2 of testbed cut at {pps} packets (100 bytes) a second, {rows[0]['runs']} runs "
-        f"({seeds}), 95 % confidence; assumed: detection 0.6 ms, controller 36 and 76 ms; "
-        "FRR for all destinations, 1+1 for one connection"
+        f"r1-r2 of testbed cut at {pps} packets (100 bytes) a second, "
+        f"{runs_in_words(rows[0]['runs'], f' ({seeds})')}; assumed: detection 0.6 ms, "
+        "controller 36 and 76 ms; FRR for all destinations, 1+1 for one connection"
     )
     drawings = [
         partial(_draw_lost, rows=rows),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
-from p4lab.experiment.confidence import mean
+from p4lab.experiment.confidence import error_bars, mean, mean_of, with_interval
 from p4lab.experiment.goodput import PARALLEL
 from p4lab.systems.protect.experiments.figures import MODE_COLOURS, save
 from p4lab.systems.protect.experiments.goodput import (
@@ -92,7 +92,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
     """Goodput of all pairs together, by mode."""
     from rich.table import Table  # heavy: rich
 
-    table = Table(box=None, title=f"TCP goodput of all pairs, Gb/s, {rows[0]['runs']} runs")
+    table = Table(box=None, title=f"TCP goodput of all pairs, Gb/s, {mean_of(rows[0]['runs'])}")
     with_formula = rows[0]["formula_gbps"] is not None
     for column in ("pairs", "paper") if with_formula else ("pairs",):
         table.add_column(column, justify="right", no_wrap=True)
@@ -108,7 +108,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
             (row,) = (r for r in rows if (r["mode"], r["pairs"]) == (mode, pairs))
             if with_formula:
                 cells.append(f"{row['formula_gbps']:.2f}")
-            cells.append(f"{row['gbps']:.3f} ± {row['half_width']:.3f}")
+            cells.append(with_interval(row["gbps"], row["half_width"], row["runs"], digits=3))
         table.add_row(*cells)
     return table
 
@@ -128,7 +128,7 @@ def _draw_bars(axis: Any, *, rows: Sequence[dict[str, Any]]) -> None:
             at,
             [row["gbps"] for row in own],
             width * 0.94,
-            yerr=[row["half_width"] for row in own],
+            yerr=error_bars([row["half_width"] for row in own], own[0]["runs"]),
             capsize=3,
             color=MODE_COLOURS[mode],
             label=mode,

@@ -16,7 +16,7 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
-from p4lab.experiment.confidence import mean
+from p4lab.experiment.confidence import error_bars, mean, runs_in_words
 from p4lab.experiment.panels import BLUE, GREY, RED
 from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.protect.experiments.figures import save
@@ -217,8 +217,8 @@ def draw(outcomes: Sequence[Outcome], path: Path, seeds: str) -> None:
     ValueError."""
     runs = len(outcomes) // (len(JITTERS_US) * len(PATHS))
     note = (
-        f"each path delays each packet by U[0, J], independently; {runs} runs of "
-        f"{outcomes[0].pings} pings ({seeds}), 95 % confidence"
+        f"each path delays each packet by U[0, J], independently; "
+        f"{runs_in_words(runs, f' of {outcomes[0].pings} pings ({seeds})')}"
     )
     drawings = [
         partial(_draw_deviation, rows=deviations(outcomes)),
@@ -236,7 +236,7 @@ def _draw_deviation(axis: Any, *, rows: Sequence[dict[str, Any]]) -> None:
         axis.errorbar(
             [row["jitter_us"] for row in own],
             [row["deviation_us"] for row in own],
-            yerr=[row["half_width_us"] for row in own],
+            yerr=error_bars([row["half_width_us"] for row in own], own[0]["runs"]),
             fmt="o",
             color=COLOURS[mode],
             markersize=4,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
-from p4lab.experiment.confidence import mean
+from p4lab.experiment.confidence import mean, mean_of
 from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.protect.experiments.events import (
     EVENTS,
@@ -116,7 +116,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
 
     runs, sent = rows[0]["runs"], rows[0]["sent"]
     table = Table(
-        box=None, title=f"lost | twice | out of order, of {sent} packets, mean of {runs} runs"
+        box=None, title=f"lost | twice | out of order, of {sent} packets, {mean_of(runs)}"
     )
     table.add_column("event", no_wrap=True)
     for accept in POLICIES:
@@ -143,7 +143,8 @@ def draw(rows: Sequence[dict[str, Any]], path: Path, seeds: str) -> None:
         partial(_draw_map, rows=rows, name=name, title=title, labelled=not place)
         for place, (name, title) in enumerate(titles.items())
     ]
-    note = f"packets of {sent}, mean of {runs} runs ({seeds}), ± half a 95 % interval; {ASSUMED}"
+    interval = ", ± half a 95 % interval" if runs > 1 else ""
+    note = f"packets of {sent}, {mean_of(runs)} ({seeds}){interval}; {ASSUMED}"
     save(path, drawings, note=note, size=(4.1, 5.2), widths=(1.25, 1, 1))
 
 

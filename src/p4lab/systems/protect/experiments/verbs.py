@@ -12,6 +12,7 @@ from p4lab.cli.hosts import choose_network
 from p4lab.cli.options import Json, NetworkName
 from p4lab.cli.results import carefully, seeds_of, show, with_status, write
 from p4lab.cli.sweeps import Dask, Threads, only_virtual, with_sweep
+from p4lab.experiment.confidence import runs_in_words
 from p4lab.systems.protect.experiments import (
     cost,
     cost_report,
@@ -167,7 +168,7 @@ def protection_goodput(
         if net == "virtual"
         else "iperf3 on Linux hosts, links without a rate: what this machine forwards"
     )
-    note = f"{scale}; {runs} runs ({seeds}), 95 % confidence"
+    note = f"{scale}; {runs_in_words(runs, f' ({seeds})')}"
     files = write(
         out, "goodput", rows, {"goodput": lambda path: goodput_report.draw(cells, path, note)}
     )
@@ -238,7 +239,7 @@ def protection_cost(
         as_json,
         record,
         cost_report.tables(rows, estimates),
-        [*lines, *cost_report.SAID_ALOUD, f"{runs} runs, seed 1"],
+        [*lines, *cost_report.SAID_ALOUD, f"{'1 run' if runs == 1 else f'{runs} runs'}, seed 1"],
     )
 
 
