@@ -5,10 +5,12 @@ The reference's trace says what should have happened; nothing of its source is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from p4lab.grading import difference
@@ -33,6 +35,8 @@ _ENDLESS = {
     "one packet became too many",
     "a control ran for too long",
 }
+
+_EMPTY = ("0", "false", "invalid")
 
 NOWHERE: Culprit = (None, "")
 
@@ -95,9 +99,51 @@ def of_field(
     assert pair.got is not None
     step = _last_change(name, pair.got.lineage)
     if step is not None:
-        before, after = (written_as(name, step[side], source) for side in ("before", "after"))
-        return place(step, source.files), f"here {name} became {after}; it was {before}"
+        steps = [step for packet in pair.got.lineage for step in packet["steps"]]
+        earlier = takewhile(lambda one: one is not step, steps)
+        return place(step, source.files), f"here {name} {turned_into(name, step, earlier, source)}"
     return _left_out(name, pair, reference, source, f"leaves {name} as it is", f"changes {name}")
+
+
+def turned_into(
+    name: str, step: Mapping[str, Any], earlier: Iterable[Mapping[str, Any]], source: Source
+) -> str:
+    """What a step made of a variable, and of what: of noise nobody could make sense."""
+    before, after = (written_as(name, step[side], source) for side in ("before", "after"))
+    told = f"became {after}"
+    is_known = step["before"] in _EMPTY or any(_sets(one, step["name"], source) for one in earlier)
+    return f"{told}; it was {before}" if is_known else told
+
+
+def _sets(step: Mapping[str, Any], name: str, source: Source) -> bool:
+    """Whether a step gives a variable a value."""
+    if step["kind"] == "extract":
+        return short(step["header"]) == short(name.rpartition(".")[0])
+    return bool(step["kind"] == "change" and step["name"] == name and not is_noise(step, source))
+
+
+def is_noise(step: Mapping[str, Any], source: Source) -> bool:
+    """Whether a change is no statement's: checks fill what is declared without a value."""
+    line = place(step, source.files) if step["kind"] == "change" else None
+    root = str(step.get("name", "")).rpartition(":")[2].split(".")[0]
+    return (
+        line is not None and re.match(rf"[\w<>, ]+\s{re.escape(root)}\s*;", line.text) is not None
+    )
+
+
+def is_unset(name: str, lineage: Packets) -> bool:
+    """Whether nothing on a packet's way has written a field of a header, or read it."""
+    header = name.rpartition(".")[0]
+    steps = (step for packet in lineage for step in packet["steps"])
+    return (
+        bool(lineage)
+        and "[" not in header
+        and not any(
+            _is(step["name"], name) if step["kind"] == "change" else short(step["header"]) == header
+            for step in steps
+            if step["kind"] in ("change", "extract")
+        )
+    )
 
 
 def of_validity(
@@ -285,14 +331,14 @@ def _table_parted(
         line = place(theirs, source.files) or _last_line(packet, source)[0]
         return "", (line, told)
     if theirs.get("kind") != "table":  # the reference asks a table, the student's packet is through
-        table = _brief(mine["table"])
+        table = brief(mine["table"])
         line = _last_line(packet, source)[0]
         return "", (line, f"after this the packet should meet the table {table}, but does not")
     if mine.get("kind") != "table" or mine["table"] != theirs["table"]:
-        table = _brief(theirs["table"])
+        table = brief(theirs["table"])
         return "", (place(theirs, source.files), f"the packet meets the table {table} here")
     key = ", ".join(f"{item['name']}={item['text']}" for item in theirs["key"])
-    table = _brief(theirs["table"])
+    table = brief(theirs["table"])
     for own, other in zip(theirs["key"], mine["key"], strict=False):
         if own["value"] != other["value"]:
             width = _key_width(theirs["table"], own["name"], source.summary)
@@ -306,7 +352,7 @@ def _table_parted(
         word = "hits" if theirs["hit"] else "misses"
         kind = "" if theirs["hit"] else difference.TABLE_MISSED
         return kind, (place(theirs, source.files), f"the table {table} [{key}] {word}")
-    action = _brief(theirs["action"])
+    action = brief(theirs["action"])
     return "", (place(theirs, source.files), f"the table {table} [{key}] runs {action}")
 
 
@@ -351,7 +397,7 @@ def _first_action(packets: Packets, source: Source) -> Culprit:
         declared = _declaration(step["action"], source.summary) if step else None
         found = place(declared, source.files) if declared else None
         if step is not None and found is not None and found.file in source.files:
-            return found, f"the table {_brief(step['table'])} runs this action"
+            return found, f"the table {brief(step['table'])} runs this action"
     return None, "the packet meets no table"
 
 
@@ -367,12 +413,12 @@ def _last_line(packet: dict[str, Any], source: Source) -> Culprit:
                 found = own if own and own.file in source.files else found  # NoAction is not theirs
                 return (
                     found,
-                    f"the last table on its path, {_brief(step['table'])}, ran this action",
+                    f"the last table on its path, {brief(step['table'])}, ran this action",
                 )
             if found is not None:
                 return found, step["text"]
     return NOWHERE
 
 
-def _brief(name: str) -> str:
+def brief(name: str) -> str:
     return name.rsplit(".", 1)[-1]

@@ -31,30 +31,35 @@ WRONG_FIELD = "wrong field"
 PAYLOAD = "payload changed"
 PARSER = "parser"
 
+MORE = "..."
+"""Headers that a check does not look at, behind the names of those that it does"""
+
 _TTLS = {"ttl", "hop_limit", "hoplimit", "time_to_live"}
 
 
 @dataclass(frozen=True)
 class Out:
     """A packet that came out. `lineage` are the trace's packets from the one that came in to this
-    one; `rest` is what follows the headers."""
+    one; `rest` is what follows the headers. It has `more` headers if some were left out."""
 
     port: int
     data: bytes
     headers: tuple[Header, ...]
     rest: bytes = b""
     lineage: tuple[dict[str, Any], ...] = field(default=(), compare=False)
+    more: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Wanted:
     """A packet that should come out. Fields of its headers that are not there do not matter;
-    `rest` None: nor does what follows the headers."""
+    `rest` None: nor does what follows the headers. It has `more` headers if some were left out."""
 
     port: int
     headers: tuple[Header, ...]
     rest: bytes | None = None
     lineage: tuple[dict[str, Any], ...] = field(default=(), compare=False)
+    more: bool = field(default=False, compare=False)
 
 
 def outs(program: _engine.Program, trace: dict[str, Any] | _engine.Arrival) -> list[Out]:
@@ -131,12 +136,13 @@ def wanted(out: Out, ignore: frozenset[str]) -> Wanted:
         for header in out.headers
         if header.name not in ignore
     )
-    return Wanted(out.port, headers, out.rest, out.lineage)
+    return Wanted(out.port, headers, out.rest, out.lineage, len(headers) < len(out.headers))
 
 
 def without(out: Out, ignore: frozenset[str]) -> Out:
     """A packet without its headers that may be there or not."""
-    return replace(out, headers=tuple(h for h in out.headers if h.name not in ignore))
+    headers = tuple(header for header in out.headers if header.name not in ignore)
+    return replace(out, headers=headers, more=len(headers) < len(out.headers))
 
 
 @dataclass(frozen=True)
@@ -271,16 +277,25 @@ def describe(pair: Pair, known: Headers) -> PacketDifference:
         if expected.rest is not None and expected.rest != got.rest and not fields:
             fields.append(
                 FieldDifference(
-                    frames.PAYLOAD, f"{len(expected.rest)} bytes", f"{len(got.rest)} other bytes"
+                    frames.PAYLOAD, _bytes(expected.rest, ""), _bytes(got.rest, "other ")
                 )
             )
-    return PacketDifference(
-        expected.port if expected else None,
-        got.port if got else None,
-        tuple(header.name for header in expected.headers) if expected else (),
-        tuple(header.name for header in got.headers) if got else (),
-        tuple(fields),
-    )
+    both = (_listed(expected, got), _listed(got, expected))
+    ports = (expected.port if expected else None, got.port if got else None)
+    return PacketDifference(*ports, *both, tuple(fields))
+
+
+def _listed(one: Wanted | Out | None, other: Wanted | Out | None) -> tuple[str, ...]:
+    """The headers of a packet; that there are more is said where another has others."""
+    if one is None:
+        return ()
+    names = tuple(_names(one.headers))
+    alike = other is not None and names == tuple(_names(other.headers))
+    return (*names, MORE) if one.more and not alike else names
+
+
+def _bytes(data: bytes, which: str) -> str:
+    return f"{len(data)} {which}{'byte' if len(data) == 1 else 'bytes'}"
 
 
 def _field(name: str, expected: int, got: int | None, known: Headers) -> FieldDifference:

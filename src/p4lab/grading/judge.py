@@ -135,7 +135,11 @@ def blamed(checks: Iterable[Check], results: Sequence[CheckResult]) -> Iterator[
         causes = [*check.suffers, *(check.needs if result.hidden else ())]
         left = tuple(cause for cause in causes if cause in failed)
         if result.id in failed and left:
-            result = replace(result, status="skipped", story=None, hidden=False, waits_for=left)
+            # What only hidden cases show is not told before the release, whoever asks.
+            own = None if result.hidden else result.story
+            result = replace(
+                result, status="skipped", story=None, hidden=False, waits_for=left, left=own
+            )
         yield result
 
 
@@ -217,7 +221,7 @@ def failing(course: Course, check: Check, work: Work) -> tuple[Judged, Story] | 
         judged = course.case(check, label)
         story = _case(course, check, judged, work, None)
         if story is not None:
-            return judged, pointed(course, judged, work, story)
+            return judged, pointed(course, check, judged, work, story)
     return None
 
 
@@ -245,7 +249,7 @@ def _cases(
             judged = course.case(check, label)
             story = _case(course, check, judged, work, bench)
             if story is not None and bench is None and is_told:
-                story = pointed(course, judged, work, story)
+                story = pointed(course, check, judged, work, story)
             if story is not None:
                 return story, count, hidden
     return None, count, False

@@ -8,6 +8,7 @@ numbers put in. What the conditions leave open is compared with the reference's 
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,6 +35,8 @@ else:
 WRONG = "wrong number"
 MISSING = "number missing"
 UNREADABLE = "no TOML"
+
+_AT_LINE = re.compile(r"\(at line (\d+),")
 
 LARGEST_FILE = 64 << 10  # characters
 LARGEST = 10**9
@@ -67,12 +70,14 @@ class NumbersFile(BaseModel):
 
 
 class _Unusable(Exception):
-    """A number that is not there or is none: which one, and a sentence."""
+    """A number that is not there or is none: which one, and a sentence; the line of what is no
+    TOML, 0 if it is not known."""
 
-    def __init__(self, kind: str, name: str, sentence: str) -> None:
+    def __init__(self, kind: str, name: str, sentence: str, line: int = 0) -> None:
         super().__init__(sentence)
         self.kind = kind
         self.name = name
+        self.line = line
 
 
 def story(course: Course, check: Check, work: Work) -> Story | None:
@@ -81,23 +86,23 @@ def story(course: Course, check: Check, work: Work) -> Story | None:
     if file.answers not in course.student.edit:
         raise LabError(f"labs/{course.name}/{check.numbers}: students do not edit {file.answers}.")
     text = work.files[file.answers]
+    place, why = None, ""
     try:
         numbers = _numbers(text, file)
         kind, name, summary = _wrong(file, numbers, course)
     except _Unusable as error:
         numbers, kind, name, summary = {}, error.kind, error.name, str(error)
+        place = _line(text, file, error.line)
     if not kind:
         return None
     found = ", ".join(f"{name} = {drawing.shown(number)}" for name, number in numbers.items())
     said = (f"in {file.answers}, [{file.table}] says {found}",) if found else ()
-    return Story(
-        (file.say, *said),
-        summary,
-        kind,
-        course.hint(check, kind, name),
-        place=_place(text, file, name),
-        why=f"{name} is here" if name else "",
-    )
+    if name and (place := _place(text, file, name)) is not None:
+        why = f"{name} is here"
+    elif kind == MISSING and (place := _place(text, file)) is not None:
+        why = f"{name} belongs below this"
+    hint = course.hint(check, kind, name)
+    return Story((file.say, *said), summary, kind, hint, place=place, why=why)
 
 
 def _read(path: Path, shown: str) -> NumbersFile:
@@ -118,7 +123,8 @@ def _numbers(text: str, file: NumbersFile) -> dict[str, int | float]:
     try:
         table = tomllib.loads(text).get(file.table, {})
     except tomllib.TOMLDecodeError as error:
-        raise _Unusable(UNREADABLE, "", f"{file.answers} is no TOML: {error}.") from error
+        told, at = f"{file.answers} is no TOML: {error}.", _AT_LINE.search(str(error))
+        raise _Unusable(UNREADABLE, "", told, int(at[1]) if at else 0) from error
     except (ValueError, RecursionError) as error:  # a number of many digits, a thousand brackets
         raise _Unusable(UNREADABLE, "", f"{file.answers} cannot be read as TOML.") from error
     found: dict[str, int | float] = {}
@@ -142,6 +148,7 @@ def _wrong(
 ) -> tuple[str, str, str]:
     """Kind, number and sentence for the first condition that does not hold; empty if all do."""
     names = {**file.given, **numbers}
+    right = _numbers(course.sources[file.answers], file)
     for condition in file.holds:
         try:
             holds = bool(drawing.evaluate(condition.that, names))
@@ -149,17 +156,36 @@ def _wrong(
         except DrawError:  # such as a division by a number that is 0
             holds, told = False, f"The formula has no value for {condition.number}."
         if not holds:
-            return WRONG, condition.number, told
-    for name, right in _numbers(course.sources[file.answers], file).items():
-        if not math.isclose(numbers[name], right, rel_tol=RELATIVE, abs_tol=RELATIVE):
-            return WRONG, name, f"{name} = {drawing.shown(numbers[name])} is not right."
+            return WRONG, _to_look_at(condition, numbers, right), told
+    for name, number in numbers.items():
+        if not _is_close(number, right[name]):
+            return WRONG, name, f"{name} = {drawing.shown(number)} is not right."
     return "", "", ""
 
 
-def _place(text: str, file: NumbersFile, name: str) -> Place | None:
-    """The line where a number is, if it is; for what is no TOML there is no name."""
+def _to_look_at(
+    condition: Holds, numbers: Mapping[str, int | float], right: Mapping[str, int | float]
+) -> str:
+    """The number that a condition names, or if that is right and another one in it is not, that."""
+    in_it = (name for name in numbers if re.search(rf"\b{name}\b", condition.that))
+    wrong = [name for name in in_it if not _is_close(numbers[name], right[name])]
+    return condition.number if condition.number in wrong or not wrong else wrong[0]
+
+
+def _is_close(number: int | float, right: int | float) -> bool:
+    return math.isclose(number, right, rel_tol=RELATIVE, abs_tol=RELATIVE)
+
+
+def _place(text: str, file: NumbersFile, *name: str) -> Place | None:
+    """The line where a number is, or without one its table, if it is."""
     try:
-        line = line_table(text).get((file.table, name)) if name else None
+        return _line(text, file, line_table(text).get((file.table, *name), 0))
     except RecursionError:  # brackets in a thousand brackets, which TOML's own reader got over
-        line = None
-    return None if not line else Place(file.answers, line, text.split("\n")[line - 1].strip())
+        return None
+
+
+def _line(text: str, file: NumbersFile, line: int) -> Place | None:
+    lines = text.split("\n")
+    if not 0 < line <= len(lines):
+        return None
+    return Place(file.answers, line, lines[line - 1].strip())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from p4lab.course.labs import LabError
 from p4lab.grading import measuring
@@ -15,6 +17,7 @@ from p4lab.grading.work import Work
 from p4lab.policies import PolicyError, Program
 
 MISSING = "policy missing"
+NO_NAME = "Is it a parameter, or has a line above given it a value? Capital letters count."
 LONGEST_LINE = 120
 """Characters of a student's line that are shown"""
 
@@ -110,9 +113,12 @@ def _case(course: Course, check: Check, label: str, work: Work) -> Story | None:
     steps: tuple[str, ...] = (workload.say,)
     try:
         program = work.policies()
-        found = measuring.measured(course.system, workload.file, program, workload.given)
     except PolicyError as error:
         return _wrong(course, check, work, steps, error)
+    try:
+        found = measuring.measured(course.system, workload.file, program, workload.given)
+    except PolicyError as error:
+        return _wrong(course, check, work, (*steps, *_printed(program)), error)
     try:
         broken = workload.broken(found)
     except DrawError as error:
@@ -140,8 +146,23 @@ def _wrong(
     course: Course, check: Check, work: Work, steps: tuple[str, ...], error: PolicyError
 ) -> Story:
     """The story of a policy that cannot be carried out."""
-    hint = course.hint(check, error.kind)
-    return Story(steps, str(error), error.kind, hint, place=_place(work, error.line))
+    hint, summary = course.hint(check, error.kind), str(error)
+    if isinstance(error.__cause__, NameError):
+        hint = NO_NAME
+        if near := _nearest(work, str(error.__cause__)):
+            summary = f"{summary} Did you mean {near}?"
+    return Story(steps, summary, error.kind, hint, place=_place(work, error.line))
+
+
+def _nearest(work: Work, name: str) -> str:
+    """The name in the student's file that is most like one that is not there; empty if none is."""
+    nodes = [*ast.walk(ast.parse(work.files[work.program]))]
+    known = [node.arg for node in nodes if isinstance(node, ast.arg)]
+    stored = [node for node in nodes if isinstance(node, ast.Name)]
+    known += [node.id for node in stored if isinstance(node.ctx, ast.Store)]
+    by_lower = {one.lower(): one for one in known if one != name}
+    near = get_close_matches(name.lower(), by_lower, 1)
+    return by_lower[near[0]] if near else ""
 
 
 def _place(work: Work, line: int) -> Place | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 Status = Literal["passed", "failed", "skipped"]
@@ -65,6 +65,8 @@ class Story:
     """What happened at `place`"""
     listing: tuple[str, ...] = ()
     """What the compiler prints of a program that does not compile, a block for each error"""
+    packet: int = 0
+    """The number of the packet, among those of its case, that it is about; 0: it is about all"""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ class Warned:
 @dataclass(frozen=True)
 class CheckResult:
     """One check. A skipped one waits for those that it needs and that failed, by their ids, or it
-    needs something `beyond` the target, as a noun."""
+    needs something `beyond` the target, as a noun. A failed one that waits for others may have
+    failed because of them."""
 
     id: str
     title: str
@@ -98,6 +101,8 @@ class CheckResult:
     beyond: str = ""
     proved: bool = False
     """All its cases passed; a proof found the packet of the story"""
+    left: Story | None = None
+    """It did run and fail, which is left to the checks of `waits_for`: how, for who asks for it"""
 
 
 @dataclass(frozen=True)
@@ -175,9 +180,8 @@ def _warned(data: Mapping[str, Any]) -> Warned:
 
 
 def _check(data: Mapping[str, Any]) -> CheckResult:
-    story = data["story"]
-    rest = {**data, "waits_for": tuple(data["waits_for"])}
-    return CheckResult(**{**rest, "story": story_of(story) if story else None})
+    told = {key: story_of(data[key]) if data.get(key) else None for key in ("story", "left")}
+    return CheckResult(**{**data, "waits_for": tuple(data["waits_for"]), **told})
 
 
 def story_of(data: Mapping[str, Any]) -> Story:
@@ -218,6 +222,31 @@ def of_part(verdict: Verdict, part: str | None) -> Sequence[CheckResult]:
     if part is None:
         return verdict.checks
     return [c for c in verdict.checks if c.part == part or (not c.part and c.status != "passed")]
+
+
+def opened(verdict: Verdict, part: str | None, check: str | None = None) -> Verdict:
+    """The verdict for one who asks for a part, or for a check: what fails there is told although
+    failures elsewhere may be the cause, which `waits_for` still names."""
+    own = {one.id for one in verdict.checks if part is not None and one.part == part}
+    asked = {one.id for one in verdict.checks if one.id in own and not own & set(one.waits_for)}
+    asked |= {check} if check else set()
+    checks = (
+        replace(one, status="failed", story=one.left, left=None)
+        if one.id in asked and one.left is not None
+        else one
+        for one in verdict.checks
+    )
+    return replace(verdict, checks=tuple(checks))
+
+
+def cause(verdict: Verdict, check: CheckResult) -> CheckResult:
+    """The failed check that one waits for in the end, or that it may have failed because of."""
+    by_id = {one.id: one for one in verdict.checks}
+    seen: set[str] = set()
+    while check.waits_for and check.id not in seen and (check.status == "skipped" or not seen):
+        seen.add(check.id)
+        check = by_id[check.waits_for[0]]
+    return check
 
 
 def to_tell(verdict: Verdict, part: str | None) -> CheckResult:

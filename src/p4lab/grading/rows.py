@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from ipaddress import IPv6Address
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -30,6 +31,8 @@ from p4lab.model.entries import (
     Ternary,
 )
 from p4lab.model.notation import Notation, bits_named, set_bits
+
+IPV6_BITS = 128
 
 Written = Any
 """A value of the file, or an expression"""
@@ -342,6 +345,9 @@ def _key_told(name: str, match: Match, width: int, notation: Notation) -> Step:
             return Step(f"{name}=*")
         case Range(low, high):
             return Step(f"{name}={low}..{high}")
+        case Lpm(value, length) if width == IPV6_BITS and length < width:
+            # What a notation says of a whole address, such as a SID, may not hold of its beginning.
+            return Step(f"{name}={IPv6Address(value)}/{length}")
         case Lpm(value, length):
             return Step(f"{name}={notation.said(name, value, width)}/{length}")
         case Ternary(value, mask) if mask != (1 << width) - 1:

@@ -9,7 +9,7 @@ from typing import Any
 
 from p4lab.grading import asked
 from p4lab.grading.course import Check, Course
-from p4lab.grading.record import CheckResult, Story, Verdict, of_part, to_tell
+from p4lab.grading.record import CheckResult, Story, Verdict, cause, of_part, opened, to_tell
 
 TITLES = ("Where", "What", "Almost the code")
 
@@ -53,10 +53,11 @@ def ask(
         return Help("", "", why=verdict.trouble)
     if wanted is None and all(one.status == "passed" for one in of_part(verdict, part)):
         return Help("", "", why="Nothing fails: there is nothing to say.")
+    verdict = opened(verdict, part, wanted)
     chosen = wanted or to_tell(verdict, part).id
     result = next(one for one in verdict.checks if one.id == chosen)
     if result.story is None:
-        return Help(result.id, result.title, why=_no_need(course, result))
+        return Help(result.id, result.title, why=_no_need(verdict, result))
     known = dict(before or {})
     count = min(asked.STEPS, known.get(result.id, 0) + 1)
     asked.write(folder, {**known, result.id: count})
@@ -107,10 +108,9 @@ def _before(course: Course, check: Check) -> str:
     return before.get(check.stage or "", "")
 
 
-def _no_need(course: Course, result: CheckResult) -> str:
+def _no_need(verdict: Verdict, result: CheckResult) -> str:
     if result.status == "passed":
         return "This check passes: it needs no hint."
     if result.waits_for:
-        title = next(one.title for one in course.checks if one.id == result.waits_for[0])
-        return f"This check waits for another one, which fails: {title}."
+        return f"This check waits for another one, which fails: {cause(verdict, result).title}."
     return f"This target lacks {result.beyond}: the check cannot run."

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from p4lab import _engine
@@ -14,14 +16,16 @@ from p4lab.grading.course import Check, Course, Defines, Judged, inject, inject_
 from p4lab.grading.culprit import Source
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.own_lines import moved, strayed, turned
-from p4lab.grading.record import Place, Story
+from p4lab.grading.record import PacketDifference, Place, Story
 from p4lab.grading.returned import returned
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
+from p4lab.model.notation import Notation
 
 NO_END = "The packet never leaves: it loops in the switch."
 NO_ACTION = "NoAction"
 MAX_DIFFERENCES = 8  # of one packet that became many
+_ENTRY = re.compile(r"table ([\w.]+): .* -> ([\w.]+\(.*\))", re.DOTALL)
 
 
 def alike(
@@ -65,9 +69,47 @@ def compare(
     case = judged.case
     reference = course.program(case.defines)
     ours, theirs = (traced(course, p, judged, number) for p in (reference, program))
-    return compare_traces(
-        course, check, case, (reference, ours), (program, theirs), case.told(number), work, number
+    notation = course.system.notation
+    rank = partial(_rank, _met(reference.summary, [*ours["packets"], *theirs["packets"]], notation))
+    steps = case.told(number, rank)
+    story = compare_traces(
+        course, check, case, (reference, ours), (program, theirs), steps, work, number
     )
+    return story and replace(story, packet=number)
+
+
+_Met = Mapping[str, Container[str]]
+"""The tables that a packet meets, as a source calls them, with what is told of entries it hits"""
+
+
+def _met(summary: Mapping[str, Any], packets: Sequence[dict[str, Any]], notation: Notation) -> _Met:
+    widths = {
+        action["name"]: {one["name"]: one["width"] for one in action["params"]}
+        for action in summary["actions"]
+    }
+    found: dict[str, set[str]] = {}
+    for step in (one for packet in packets for one in packet["steps"] if one["kind"] == "table"):
+        known = widths.get(step["action"], {})
+        args = (
+            f"{one['name']}={notation.said(one['name'], one['value'], known.get(one['name'], 0))}"
+            for one in step["args"]
+        )
+        hits = found.setdefault(step["table"].rpartition(".")[2], set())
+        if step["hit"]:
+            hits.add(f"{step['action'].rpartition('.')[2]}({', '.join(args)})")
+    return found
+
+
+def _rank(met: _Met, step: str) -> int:
+    """How far back something that a switch holds may stand for a packet: what is no entry and the
+    entries that it hits come first, then others of the tables that it meets."""
+    entry = _ENTRY.fullmatch(step)
+    if entry is None:
+        return 0
+    table, action = (text.rpartition(".")[2] for text in entry.groups())
+    if table not in met:
+        return 2
+    return 0 if action in met[table] else 1
 
 
 def compare_traces(
@@ -130,6 +172,7 @@ def compare_traces(
         where,
         source=source,
         others=tuple(pairs[1:]),
+        missed=culprit.brief(step["table"]) if step and step.get("kind") == "table" else "",
     )
     if back is not None and told.place is None:  # no line of the last pass is to blame
         return _returned_story(course, check, case, back, steps, told.hint, source)
@@ -205,9 +248,10 @@ def pair_story(
     *,
     source: Source | None = None,
     others: tuple[Pair, ...] = (),
+    missed: str = "",
 ) -> Story:
     """The story of a packet that is not as wanted. `kind` and `where` are what two traces say of
-    it; without a `source` no line is looked for."""
+    it; without a `source` no line is looked for. `missed` is the table that missed, if one did."""
     known = course.known(defines)
     pair = difference.inside(pair)
     signature, name = difference.signature(pair, known)
@@ -222,16 +266,28 @@ def pair_story(
     if source is not None:
         mine = reference_of(course, course.program(defines), source)
         both = zip(differences, shown, strict=True)
-        differences = tuple(marked(told, item, mine, source) for told, item in both)
+        differences = tuple(marked(_unset(told, item), item, mine, source) for told, item in both)
     return Story(
         steps,
-        _fate_sentence(signature, name, pair) + _of_port_0(course, signature, shown),
+        _fate_sentence(signature, name or missed, pair) + _of_port_0(course, signature, shown),
         signature,
         course.hint(check, signature, name),
         differences,
         place=where[0],
         why=where[1],
     )
+
+
+def _unset(told: PacketDifference, pair: Pair) -> PacketDifference:
+    """The difference with what it says of fields that hold noise."""
+    lineage = pair.got.lineage if pair.got else ()
+    fields = (
+        replace(one, got=f"{one.got} (nothing has set it)")
+        if one.got not in (None, "0") and culprit.is_unset(one.field, lineage)
+        else one
+        for one in told.fields
+    )
+    return replace(told, fields=tuple(fields))
 
 
 def _of_port_0(course: Course, signature: str, pairs: tuple[Pair, ...]) -> str:
@@ -250,9 +306,10 @@ def _fate_sentence(signature: str, name: str, pair: Pair) -> str:
     packet = f"packet on port {port}"
     if pair.wanted and port != expected:
         packet += f" (which belongs on port {expected})"
+    table = f"the table {name}" if name else "a table"
     sentences = {
         difference.LOOP: NO_END,
-        difference.TABLE_MISSED: f"No packet leaves on port {expected}: a table missed.",
+        difference.TABLE_MISSED: f"No packet leaves on port {expected}: {table} missed.",
         difference.DROPPED: f"No packet leaves on port {expected}: it was dropped.",
         difference.COPY_MISSING: f"No packet leaves on port {expected}.",
         difference.COPY_TOO_MANY: f"A packet leaves on port {port} that no one should get.",

@@ -22,6 +22,7 @@ from p4lab.grading.record import (
     Verdict,
     Warned,
     by_part,
+    cause,
     of_part,
 )
 from p4lab.grading.writers import plain
@@ -137,21 +138,19 @@ def _row(course: Course, verdict: Verdict, check: CheckResult) -> str:
     number = number_of(course, check.id)
     told = f"{number} {escape(check.title)}" if number else escape(check.title)
     if check.waits_for:
-        cause = _cause(verdict, check)
-        told += f" [dim](waits for {number_of(course, cause.id) or escape(cause.title)})[/]"
+        other = cause(verdict, check)
+        which = number_of(course, other.id) or escape(other.title)
+        told += f" [dim]({_waiting(check, which)})[/]"
     if check.beyond:
         told += f" [dim](this target lacks {escape(check.beyond)})[/]"
     return f"[dim]{told}[/]" if check.status == "skipped" else told
 
 
-def _cause(verdict: Verdict, check: CheckResult) -> CheckResult:
-    """The failed check that a skipped one waits for in the end."""
-    by_id = {one.id: one for one in verdict.checks}
-    seen = set()
-    while check.waits_for and check.id not in seen:
-        seen.add(check.id)
-        check = by_id[check.waits_for[0]]
-    return check
+def _waiting(check: CheckResult, which: str) -> str:
+    """What a check that others stand in the way of has to do with the first of them."""
+    if check.status == "failed":
+        return f"{which} fails, too, and may be the cause"
+    return f"fails, perhaps because of {which}" if check.left else f"waits for {which}"
 
 
 def _shown(checks: Sequence[CheckResult]) -> Sequence[CheckResult]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from p4lab.grading.blame.conditions import guard_of, kept, naming, not_entered
@@ -29,7 +30,10 @@ def asked(ways: Ways) -> Culprit | None:
         step = ways.parting.theirs.step or {}
         return place_of(ways, ran), f"here {step.get('text', '')}"
     if right[0] in ("table", "extern"):
-        found = kept(ways, naming(ways, _called(right))) or not_entered(ways)
+        wanted = [*naming(ways, _called(right))]
+        found = kept(ways, wanted) or not_entered(ways)
+        if not wanted and _is_declared(ways, right):  # nobody calls it
+            found = found or unasked(ways)
         if found is not None:
             return found
     ran = ways.parting.theirs.owner
@@ -49,8 +53,15 @@ def unasked(ways: Ways) -> Culprit | None:
     if right[0] == "table":
         return behind(ways, missing, f"the packet should meet the table {_called(right)}")
     if right[0] == "extern":
-        return behind(ways, missing, "something is not called that should be")
+        name = _called(right) if _is_declared(ways, right) else "something"
+        return behind(ways, missing, f"{name} is not called, which it should be")
     return None
+
+
+def _is_declared(ways: Ways, sync: tuple[Any, ...]) -> bool:
+    """Whether the student's files have a table, or an extern, of that name."""
+    name = re.compile(rf"\b{re.escape(str(_called(sync)).split('.')[0])}\b")
+    return any(name.search(text) for text in ways.source.files.values())
 
 
 def _caller(ways: Ways, ran: Ran) -> Ran | None:

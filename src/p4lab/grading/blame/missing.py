@@ -18,10 +18,11 @@ from p4lab.grading.blame.parted import (
     writes,
 )
 from p4lab.grading.blame.written import became
-from p4lab.grading.culprit import Culprit, place
+from p4lab.grading.culprit import Culprit, place, written_as
 from p4lab.grading.probes import Statement
 from p4lab.grading.record import Place
 from p4lab.grading.ways import Ran
+from p4lab.steps import short
 
 
 def silent(ways: Ways) -> Culprit | None:
@@ -38,7 +39,15 @@ def silent(ways: Ways) -> Culprit | None:
 def lacking(ways: Ways) -> Culprit | None:
     """The place behind which a statement is missing."""
     for name, _, ran in _missing(ways):
-        return behind(ways, ran, f"nothing changes {_about(name)}")
+        step, by = ways.parting.theirs.last.get(name, (None, None))
+        what = f"nothing changes {_about(name)}"
+        if step is not None and by is not None and step["text"] not in ways.usual:
+            after, where = written_as(brief(name), step["after"], ways.source), by.statement
+            what = (
+                f"no line of yours changes {_about(name)}, so it becomes {after} in "
+                f"{where.file}:{where.line}"
+            )
+        return behind(ways, ran, what)
     return None
 
 
@@ -49,7 +58,9 @@ def _missing(ways: Ways) -> Iterator[tuple[str, Mapping[str, Any], Ran]]:
         if name not in ways.parting.names or ran is None:
             continue
         done = ways.parting.theirs.last.get(name)
-        if done is not None and done[0]["text"] not in ways.usual:
+        by = done[1] if done is not None else None
+        mine = by is None or ":" in name or _copies(ways, by) or is_own(ways, by.statement)
+        if done is not None and done[0]["text"] not in ways.usual and mine:
             continue
         valid = (
             f"{name.rpartition('.')[0]}.$valid"  # what is written into no header leaves no trace
@@ -60,8 +71,18 @@ def _missing(ways: Ways) -> Iterator[tuple[str, Mapping[str, Any], Ran]]:
             yield name, step, ran
 
 
+def _copies(ways: Ways, ran: Ran) -> bool:
+    """Whether a statement reads a field of a header: what it writes is as wrong as that."""
+    headers = {short(one["name"]) for one in ways.source.summary["headers"]}
+    return any(
+        one.split(".")[-2:-1] and one.split(".")[-2] in headers for one in ran.statement.reads
+    )
+
+
 def _about(name: str) -> str:
     header, _, field = brief(name).rpartition(".")
+    if field == "$next":  # of a stack: how many of its headers are taken
+        return f"the stack {header}"
     return f"whether {header} is valid" if field == "$valid" else brief(name)
 
 
@@ -100,6 +121,9 @@ def behind(ways: Ways, missing: Ran | None, what: str) -> Culprit | None:
     near = [ran for ran in like if _beside(ran.statement, where)]
     if not near and _runs(ways, where.around) and (line := _head(ways, where)) is not None:
         return line, f"in this action {what}"
+    first = next((ran for ran in own if _beside(ran.statement, where)), None)
+    if not near and first is not None and first.statement.branches == () == where.branches:
+        return place_of(ways, first), f"before this {what}"
     before = ways.parting.before
     near = near or [ran for ran in before[-MOST_LINES:] if _beside(ran.statement, where)]
     like = near or like or list(before[-1:])
@@ -147,8 +171,8 @@ def _head(ways: Ways, where: Statement) -> Place | None:
 
 
 def _texts(ran: Ran) -> list[str]:
-    """What a statement did; itself if there is nothing to be seen of it."""
-    return [step["text"] for step in ran.steps] or [ran.statement.text]
+    """What a statement did; itself, and where, if there is nothing to be seen of it."""
+    return [step["text"] for step in ran.steps] or [f"{ran.statement.unit}: {ran.statement.text}"]
 
 
 def _instead(ways: Ways, following: Sequence[Ran]) -> Culprit | None:

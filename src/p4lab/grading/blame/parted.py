@@ -49,11 +49,11 @@ class Ways:
         """Whether something ran in the last run of a branch that the reference does as well, or
         the reference takes the same branch of the same condition."""
         before = self.parting.until[-MOST_LINES:]
-        text = self.statements[number].text
-        alike = [one for one in self.statements.values() if one.text == text]
+        guard = self.statements[number]
+        alike = [one for one in self.statements.values() if _reads_as(one, guard)]
         taken = {pair for ran in before for pair in ran.statement.branches}
         taken.update(pair for ran in self.parting.mine.ran for pair in ran.statement.branches)
-        same = (side == branch and self.reference[other].text == text for other, side in taken)
+        same = (side == branch and _reads_as(self.reference[other], guard) for other, side in taken)
         if len(alike) == 1 and any(same):
             return True
         usual = self.usual.union(step["text"] for ran in before for step in ran.steps)
@@ -64,6 +64,11 @@ class Ways:
             if inside and any(step["text"] in usual for step in ran.steps):
                 return True
         return False
+
+
+def _reads_as(one: Statement, other: Statement) -> bool:
+    """Whether two statements are the same words in the same control."""
+    return (one.unit, one.text) == (other.unit, other.text)
 
 
 def reads(name: str, statement: Statement) -> bool:

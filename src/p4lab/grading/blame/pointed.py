@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from p4lab.grading import difference
 from p4lab.grading.blame.asked import asked, unasked
 from p4lab.grading.blame.missing import lacking, silent
 from p4lab.grading.blame.parted import Ways, writes
 from p4lab.grading.blame.written import written
-from p4lab.grading.course import Course, Judged, inject_traced, public_seeds
+from p4lab.grading.course import Check, Course, Judged, inject_traced, public_seeds
 from p4lab.grading.culprit import Culprit
 from p4lab.grading.probes import ProbedProgram
 from p4lab.grading.record import Story
@@ -22,17 +23,26 @@ KEPT_STRETCHES = 500
 _INTRINSIC = ("standard_metadata", "ig_", "eg_")
 
 
-def pointed(course: Course, judged: Judged, work: Work, story: Story) -> Story:
-    """The story of a case with the line that its packets' ways lead to, if they lead to one."""
-    found = searched(course, judged, work)
+def pointed(course: Course, check: Check, judged: Judged, work: Work, story: Story) -> Story:
+    """The story of a case with the line that its packets' ways lead to, if they lead to one. A line
+    of the file that a check's part is about stays, unless there is a better one in that."""
+    found = searched(course, judged, work, story)
+    # A later packet may show the line where this one does not.
+    found = found or searched(course, judged, work, replace(story, packet=0))
     if found is None:
         return story
     (place, why), _ = found
+    files = [part.file for part in course.parts if part.id == check.part and part.file]
+    if files and place and story.place and place.file not in files and story.place.file in files:
+        return story
     return replace(story, place=place, why=why)
 
 
-def searched(course: Course, judged: Judged, work: Work) -> tuple[Culprit, Parting] | None:
-    """The statement to blame in a case, and where the ways part that lead to it."""
+def searched(
+    course: Course, judged: Judged, work: Work, story: Story
+) -> tuple[Culprit, Parting] | None:
+    """The statement to blame in a case for what a story tells, and where the ways part that lead to
+    it."""
     case = judged.case
     if case.network is not None or work.compiled(case.defines).program is None:
         return None
@@ -40,27 +50,48 @@ def searched(course: Course, judged: Judged, work: Work) -> tuple[Culprit, Parti
     if any(side.program is None for side in sides):
         return None
     try:
-        return _found(course, judged, work, *sides)
+        return _found(course, judged, work, *sides, story)
     except ValueError:  # entries that do not fit
         return None
 
 
 def _found(
-    course: Course, judged: Judged, work: Work, right: ProbedProgram, own: ProbedProgram
+    course: Course,
+    judged: Judged,
+    work: Work,
+    right: ProbedProgram,
+    own: ProbedProgram,
+    story: Story,
 ) -> tuple[Culprit, Parting] | None:
+    # What comes after the story's packet explains nothing of it.
     case = judged.case
     usual = _usual(course, judged, right)
-    mine = _ways(course, judged, right) if usual.ways is None else usual.ways
-    matters = mattering(usual.names, course.headers(case.defines), case.ignore)
     source = source_of(course, work.runnable(case.defines), work)
-    for parting in partings(mine, _ways(course, judged, own), matters):
-        statements = own.statements, right.statements
-        names = parting.names
-        found = blamed(Ways(parting, *statements, source, names, names, _changed))
-        # Nobody can mend a line of a file that is given; further on there may be one of their own.
-        if found is not None and (found[0] is None or found[0].file in course.student.edit):
-            return found, parting
+    statements = own.statements, right.statements
+    headers = course.headers(case.defines)
+    tries = [mattering(usual.names, headers, case.ignore)]
+    if story.signature == difference.LOOP:
+        # A field that asks for another pass may be one that the reference never changes here.
+        tries.append(_in_structures(case.ignore))
+    for matters in tries:
+        mine = _ways(course, judged, right) if usual.ways is None else usual.ways
+        for parting in partings(mine, _ways(course, judged, own, story.packet), matters):
+            names = parting.names
+            found = blamed(Ways(parting, *statements, source, names, names, _changed))
+            # Nobody can mend a line of a file that is given; further on there may be one of their
+            # own.
+            if found is not None and (found[0] is None or found[0].file in course.student.edit):
+                return found, parting
     return None
+
+
+def _in_structures(ignore: frozenset[str]) -> Callable[[str], bool]:
+    """Whether a variable is a field of what the lab gives, and not one of a control's own."""
+
+    def matters(name: str) -> bool:
+        return ":" not in name and "." in name and not ignored(name, ignore)
+
+    return matters
 
 
 def mattering(
@@ -113,12 +144,13 @@ def prepare(course: Course) -> None:
             _usual(course, judged, side)
 
 
-def _ways(course: Course, judged: Judged, side: ProbedProgram) -> Iterator[Stretch]:
-    """The stretches of all packets of a case, one after the other. Raises ValueError."""
+def _ways(course: Course, judged: Judged, side: ProbedProgram, upto: int = 0) -> Iterator[Stretch]:
+    """The stretches of all packets of a case, or of the first `upto`, one after the other. Raises
+    ValueError."""
     assert side.program is not None
     switch = course.set_up(side.program, judged.case)
     count = 0
-    for sending in judged.case.sendings:
+    for sending in judged.case.sendings[: upto or None]:
         packets = inject_traced(switch, sending)["packets"]
         for stretch in stretches(packets, side.statements, judged.case.ignore):
             count += 1

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 from p4lab.grading.blame.conditions import guard_of, kept, writers
 from p4lab.grading.blame.parted import Ways, brief, is_own, passes_on, place_of, reads
-from p4lab.grading.culprit import Culprit, written_as
+from p4lab.grading.culprit import Culprit, turned_into
 from p4lab.grading.ways import Ran
 
 
@@ -48,7 +49,9 @@ def _extra(ways: Ways, name: str) -> bool:
 
 def became(ways: Ways, step: Mapping[str, Any]) -> str:
     name = brief(step["name"])
-    before, after = (written_as(name, step[side], ways.source) for side in ("before", "after"))
     if name.endswith(".$valid"):
-        return f"here {name[: -len('.$valid')]} became {after}"
-    return f"here {name} became {after}; it was {before}"
+        return f"here {name[: -len('.$valid')]} became {step['after']}"
+    ran = (*ways.parting.before, *ways.parting.theirs.ran)
+    steps = (one for item in ran for one in item.steps)
+    earlier = takewhile(lambda one: one is not step, steps)
+    return f"here {name} {turned_into(name, step, earlier, ways.source)}"

@@ -17,7 +17,16 @@ from p4lab.grading.frames import Layout
 from p4lab.grading.judge import failing, judge, work_of
 from p4lab.grading.networks import watched as network_watched
 from p4lab.grading.probes import Statement
-from p4lab.grading.record import CheckResult, PacketDifference, Place, Story, to_tell
+from p4lab.grading.record import (
+    CheckResult,
+    PacketDifference,
+    Place,
+    Story,
+    Verdict,
+    cause,
+    opened,
+    to_tell,
+)
 from p4lab.grading.story import source_of
 from p4lab.grading.ways import Parting, Stretch, after, partings, stretches, unscoped
 from p4lab.grading.work import Work
@@ -48,12 +57,12 @@ def film(
 ) -> Film:
     """The film of a check of the student's files, or of the first that fails, of all or of a part.
     Raises LabError."""
-    verdict = judge(course, files)
+    verdict = opened(judge(course, files), part, wanted)
     chosen = wanted or to_tell(verdict, part).id
     result = next(one for one in verdict.checks if one.id == chosen)
     check = next(one for one in course.checks if one.id == chosen)
     if verdict.trouble or result.story is None:
-        return _without(result, verdict.trouble or _not_failed(course, result))
+        return _without(result, verdict.trouble or _not_failed(verdict, result))
     work = work_of(course, files)
     found = failing(course, check, work)
     if found is None:
@@ -70,11 +79,10 @@ def _without(result: CheckResult, reason: str) -> Film:
     return Film(result.id, result.title, hint=hint, missing=reason)
 
 
-def _not_failed(course: Course, result: CheckResult) -> str:
+def _not_failed(verdict: Verdict, result: CheckResult) -> str:
     if result.status == "passed":
         return "This check passes: there is nothing to watch."
-    title = next(one.title for one in course.checks if one.id == result.waits_for[0])
-    return f"This check waits for another one, which fails: {title}."
+    return f"This check waits for another one, which fails: {cause(verdict, result).title}."
 
 
 def _no_packet(course: Course, check: Check, story: Story) -> str:
@@ -142,7 +150,8 @@ def _shot(
     shots = _Shots(watched, lambda event: culprit.place(event.step or {}, work.files))
     for event in events(sides.theirs, sides.statements[1], case.ignore):
         is_own = event.ran is None or source.is_new(_place_of(event.ran))
-        shots.take(event, is_own and is_telling(event, course.student.edit, reads))
+        is_shown = is_own and not (event.step and culprit.is_noise(event.step, source))
+        shots.take(event, is_shown and is_telling(event, course.student.edit, reads))
         if parting is not None and event.at > parting.at:
             break
     end = shots.last_of(parting, story.place)
@@ -176,7 +185,7 @@ def _parting(
 ) -> Parting | None:
     """Where the ways part that lead to the story's line; else where they go apart for good."""
     ignore = judged.case.ignore
-    if sides.statements[1] and (found := searched(course, judged, work)) is not None:
+    if sides.statements[1] and (found := searched(course, judged, work, story)) is not None:
         return found[1]
     mine, theirs = (
         [one for packets in side for one in stretches(packets, statements, ignore)]

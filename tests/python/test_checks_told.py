@@ -1,0 +1,110 @@
+"""What a student reads of a failed check: the right packet, line and reason, in plain words."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from p4lab.course.marks import solution
+from p4lab.grading.course import Course, load
+from p4lab.grading.film.shot import film
+from p4lab.grading.judge import failing, judge, work_of
+from p4lab.grading.record import Story, Verdict, opened
+from p4lab.grading.scenario import shortened
+from p4lab.grading.steps import ask
+
+
+@cache
+def course(lab: str) -> Course:
+    return load(lab)
+
+
+def changed(lab: str, name: str, find: str, replace: str) -> dict[str, str]:
+    """The files of the solution with a change in one of them."""
+    files = {one: solution(course(lab).sources[one], one) for one in course(lab).student.edit}
+    assert find in files[name]
+    return {**files, name: files[name].replace(find, replace, 1)}
+
+
+def story(lab: str, files: dict[str, str], check: str) -> Story:
+    own = course(lab)
+    wanted = next(one for one in own.checks if one.id == check)
+    found = failing(own, wanted, work_of(own, files))
+    assert found is not None
+    return found[1]
+
+
+def line(told: Story) -> str:
+    return told.place.text if told.place else ""
+
+
+def test_a_part_that_is_written_first_has_its_own_stories(tmp_path: Path) -> None:
+    own = course("04-msr6")
+    right = changed(
+        "04-msr6", "msr6/leaf.p4", "            hdr.segments.pop_front(SEGMENTS);\n", ""
+    )
+    files = {**own.starter, "msr6/leaf.p4": right["msr6/leaf.p4"]}
+    verdict = judge(own, files)
+    before = {one.id: one for one in verdict.checks}
+    assert before["leave-whole"].status == "skipped"
+    after = {one.id: one for one in opened(verdict, "leave").checks}
+    assert after["leave-whole"].status == "failed"
+    assert after["leave-whole"].story is not None
+    assert after["leave-whole"].points == before["leave-whole"].points == 0
+    assert ask(own, verdict, None, tmp_path, None, "leave").check == "leave-whole"
+    assert Verdict.from_json(json.loads(json.dumps(verdict.to_json()))) == verdict
+
+
+def test_a_loop_has_the_line_that_asks_for_it() -> None:
+    wrong = changed("04-msr6", "msr6/te.p4", "again = carried.child < n;", "again = true;")
+    assert line(story("04-msr6", wrong, "replicate-one")) == "decision.again = true;"
+
+
+def test_story_and_film_are_about_one_packet() -> None:
+    own = course("04-msr6")
+    told = story("04-msr6", dict(own.starter), "read-length")
+    assert told.place is not None and told.place.file == "msr6/msr6.p4"
+    assert "msr6/be.p4" in told.why
+    shown = film(own, own.starter, "read-length")
+    assert not any(frame.where.startswith("packet 2") for frame in shown.frames)
+
+
+def test_headers_that_a_check_does_not_look_at_are_hinted_at() -> None:
+    wrong = changed("06-bng", "bng/downstream.p4", "            hdr.inner_tag.setValid();\n", "")
+    told = story("06-bng", wrong, "downstream-tags")
+    assert told.differences[0].got_headers == ("ethernet", "outer_tag", "...")
+    assert any("table tunnels:" in step for step in told.steps)
+
+
+def test_a_meter_that_nobody_asks_is_missed_where_it_belongs() -> None:
+    call = "            upstream_meter.execute_meter(session, colour);\n"
+    wrong = changed("06-bng", "bng/police.p4", call, "")
+    told = story("06-bng", wrong, "police-upstream")
+    assert told.place is not None and told.place.file == "bng/police.p4"
+    assert "upstream_meter.execute_meter is not called" in told.why
+
+
+@pytest.mark.parametrize(
+    ("find", "replace", "text"),
+    [
+        ("entry_8 = 2", "entry_8 = R2", "entry_8 = R2"),
+        ("entry_7 = 3", "entry_7 = 4", "entry_7 = 4"),
+    ],
+)
+def test_a_wrong_number_has_its_own_line(find: str, replace: str, text: str) -> None:
+    own = course("04-msr6")
+    files = changed("04-msr6", "msr6/tree.toml", find, replace)
+    if replace == "entry_7 = 4":
+        files["msr6/tree.toml"] = files["msr6/tree.toml"].replace("entry_6 = 4", "entry_6 = 3")
+    verdict = judge(own, files)
+    told = next(one.story for one in verdict.checks if one.id == "encode-order")
+    assert told is not None and line(told).startswith(text)
+
+
+def test_the_entries_that_matter_are_told() -> None:
+    steps = tuple(str(number) for number in range(20))
+    told = shortened(steps, lambda step: 0 if step == "19" else 1)
+    assert told[-2:] == ("19", "... and 8 more entries")
