@@ -106,9 +106,11 @@ def stf(
     lax: bool = False,
     seed: int = 0,
     then: str = "",
+    traced: bool = False,
 ) -> dict[str, Any]:
     """Runs an STF script, and the lines of `then` after it, on a fresh switch: script, passed,
-    packets_sent, packets_received, findings, notes, text, unreadable."""
+    packets_sent, packets_received, findings, notes, text, unreadable; with `traced` also traces,
+    one for each packet sent, as `Switch.trace` gives them."""
 
 def conformance(
     path: str,

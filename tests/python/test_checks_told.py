@@ -108,3 +108,12 @@ def test_the_entries_that_matter_are_told() -> None:
     steps = tuple(str(number) for number in range(20))
     told = shortened(steps, lambda step: 0 if step == "19" else 1)
     assert told[-2:] == ("19", "... and 8 more entries")
+
+
+def test_a_script_that_fails_has_a_line() -> None:
+    """Where no case that students see finds a mistake, a script's story is all that they have."""
+    wrong = "decision.again = carried.remaining[31:0] != 0;"
+    files = changed("01-bier", "bier/bier.p4", "decision.again = carried.remaining != 0;", wrong)
+    verdict = judge(course("01-bier"), files)
+    found = next(one.story for one in verdict.checks if one.id == "remaining-scripts")
+    assert found is not None and line(found) == wrong

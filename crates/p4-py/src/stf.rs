@@ -2,6 +2,8 @@
 
 use crate::files::read_regular_file;
 use crate::program::Program;
+use crate::switch::Arrival;
+use crate::trace::lazy_arrival_dict;
 use p4_arch::v1model::Config;
 use p4_arch::Switch;
 use p4_stf::{Difference, Mode, OnSwitch, Report};
@@ -13,16 +15,18 @@ const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
 /// Runs the script in the file `path` on a fresh switch and gives the report as a dictionary, with
 /// the readable `text` of it and `unreadable` if the script has errors. `then` are lines more, behind
-/// those of the file.
+/// those of the file. With `traced` it has `traces`, one for each packet that was sent, as
+/// `Switch.trace` gives them.
 #[pyfunction]
-#[pyo3(signature = (program, path, *, lax = false, seed = 0, then = ""))]
+#[pyo3(signature = (program, path, *, lax = false, seed = 0, then = "", traced = false))]
 pub fn stf<'py>(
     py: Python<'py>,
-    program: &Program,
+    program: &Bound<'py, Program>,
     path: &str,
     lax: bool,
     seed: u64,
     then: &str,
+    traced: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let bytes = read_regular_file(path, MAX_SCRIPT_BYTES).map_err(PyOSError::new_err)?;
     let mut text =
@@ -31,6 +35,8 @@ pub fn stf<'py>(
         text.push('\n');
         text.push_str(then);
     }
+    let owner = program;
+    let program = owner.get();
     let config = Config {
         seed,
         bmv2_compat: program.image.is_as_bmv2(),
@@ -41,8 +47,27 @@ pub fn stf<'py>(
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let mode = if lax { Mode::Lax } else { Mode::Strict };
     let script = p4_stf::parse(path, &text);
-    let report = py.detach(|| p4_stf::run(&script, &mut OnSwitch::new(&mut switch), mode));
+    let mut traces = Vec::new();
+    let report = py.detach(|| {
+        let mut target = match traced {
+            true => OnSwitch::traced(&mut switch, &mut traces),
+            false => OnSwitch::new(&mut switch),
+        };
+        p4_stf::run(&script, &mut target, mode)
+    });
     let dict = report_dict(py, &report)?;
+    if traced {
+        let traces = traces.into_iter().map(|own| Arrival {
+            time: own.time,
+            port: own.port,
+            data: own.data,
+            trace: own.trace,
+        });
+        let traces: PyResult<Vec<_>> = traces
+            .map(|own| lazy_arrival_dict(py, owner.as_unbound(), own))
+            .collect();
+        dict.set_item("traces", traces?)?;
+    }
     let fatal = script
         .errors
         .iter()

@@ -63,7 +63,7 @@ mod target;
 
 pub use cli::{Cli, Line, Printed};
 pub use judge::{judge, matches, Expected, Mode, Received, Verdict};
-pub use on_switch::OnSwitch;
+pub use on_switch::{OnSwitch, Traced};
 pub use parse::parse;
 pub use report::{Difference, Finding, Kind, Note, Report};
 pub use run::run;

@@ -4,7 +4,7 @@ use crate::script::Port;
 use crate::target::{KeySchema, MatchKind, QueueSetting, TableSchema, Target};
 use num_bigint::BigUint;
 use p4_arch::v1model::CrcParameters;
-use p4_arch::{Drop, Stats, Switch};
+use p4_arch::{Drop, Stats, Switch, Trace};
 use p4_ir::ir::{Key, Program};
 use p4_state::{EntryKey, State, Update};
 use p4_time::Time;
@@ -18,9 +18,27 @@ pub struct OnSwitch<'a> {
     schema: Vec<TableSchema>,
     now: u64,
     gave_up: Option<Drop>,
+    /// Where all that happens to packets is kept
+    traces: Option<&'a mut Vec<Traced>>,
+}
+
+/// What happened to a packet of a script.
+pub struct Traced {
+    pub time: Time,
+    pub port: Port,
+    pub data: Vec<u8>,
+    pub trace: Trace,
 }
 
 impl<'a> OnSwitch<'a> {
+    /// The same, with all that happens to packets put into `traces`.
+    pub fn traced(switch: &'a mut Switch, traces: &'a mut Vec<Traced>) -> OnSwitch<'a> {
+        OnSwitch {
+            traces: Some(traces),
+            ..OnSwitch::new(switch)
+        }
+    }
+
     pub fn new(switch: &'a mut Switch) -> OnSwitch<'a> {
         let schema = tables(switch.program());
         OnSwitch {
@@ -28,6 +46,7 @@ impl<'a> OnSwitch<'a> {
             schema,
             now: 0,
             gave_up: None,
+            traces: None,
         }
     }
 }
@@ -114,8 +133,16 @@ impl Target for OnSwitch<'_> {
         self.now += STEP;
         let mut sink = |port: Port, data: &[u8]| out(port, data);
         let before = self.switch.stats();
-        self.switch
-            .process(Time::from_picos(self.now), port, data, &mut sink);
+        let time = Time::from_picos(self.now);
+        match &mut self.traces {
+            Some(traces) => traces.push(Traced {
+                time,
+                port,
+                data: data.to_vec(),
+                trace: self.switch.process_traced(time, port, data, &mut sink),
+            }),
+            None => self.switch.process(time, port, data, &mut sink),
+        }
         self.gave_up = given_up(&before, &self.switch.stats());
     }
 

@@ -214,6 +214,13 @@ class Judged:
     came_back: tuple[int, ...] = ()
     plan: Plan | None = None
 
+    @cached_property
+    def plain(self) -> Judged:
+        """The same without noise, of which the reference makes the same."""
+        if self.case.undefined is None:
+            return self
+        return replace(self, case=replace(self.case, undefined=None))
+
 
 @dataclass
 class Course:
@@ -242,7 +249,7 @@ class Course:
     """Whether what the lab says of headers is known to fit the reference"""
     _measures: dict[str, MeasureFile] = field(default_factory=dict, repr=False)
     _workloads: dict[str, Workload] = field(default_factory=dict, repr=False)
-    ways: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
+    ways: dict[tuple[str, int | None], tuple[Judged, Any]] = field(default_factory=dict, repr=False)
     """The reference's ways through cases, for who looks for the statement to blame"""
     exchanges: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
     """What switches are given and send in networks with the reference"""

@@ -166,7 +166,7 @@ def _run(
     if check.breaks:
         return breaks.story(course, check, work), 1, False
     if check.stf:
-        return scripts.run(course, check, work)
+        return scripts.run(course, check, work, is_told)
     return _cases(course, check, work, seed, bench, is_told)
 
 
@@ -221,8 +221,20 @@ def failing(course: Course, check: Check, work: Work) -> tuple[Judged, Story] | 
         judged = course.case(check, label)
         story = _case(course, check, judged, work, None)
         if story is not None:
-            return judged, pointed(course, check, judged, work, story)
+            return _told(course, check, judged, work, story)
     return None
+
+
+def _told(
+    course: Course, check: Check, judged: Judged, work: Work, story: Story
+) -> tuple[Judged, Story]:
+    """The case to tell, and its story with the line to look at. Without noise if a program fails
+    then, too: the values that noise has are nobody's mistake."""
+    if judged.plain is not judged:
+        plain = _case(course, check, judged.plain, work, None)
+        if plain is not None:
+            judged, story = judged.plain, plain
+    return judged, pointed(course, check, judged, work, story)
 
 
 def story_of(course: Course, check: Check, label: str, work: Work) -> Story | None:
@@ -249,7 +261,7 @@ def _cases(
             judged = course.case(check, label)
             story = _case(course, check, judged, work, bench)
             if story is not None and bench is None and is_told:
-                story = pointed(course, check, judged, work, story)
+                _, story = _told(course, check, judged, work, story)
             if story is not None:
                 return story, count, hidden
     return None, count, False

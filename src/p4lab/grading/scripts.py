@@ -9,6 +9,7 @@ from typing import Any
 from p4lab import _engine
 from p4lab.course.labs import LabError, home
 from p4lab.grading import difference, frames
+from p4lab.grading.blame.pointed import pointed_by_script
 from p4lab.grading.course import Check, Course, Defines
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.endless import MOST_MORE, passes
@@ -19,7 +20,7 @@ from p4lab.grading.work import Work
 from p4lab.scripts import defines_of
 
 
-def run(course: Course, check: Check, work: Work) -> tuple[Story | None, int, bool]:
+def run(course: Course, check: Check, work: Work, is_told: bool) -> tuple[Story | None, int, bool]:
     """What is wrong with the first script that fails, how many ran, and that none was hidden."""
     for number, file in enumerate(check.stf, 1):
         script = _found(course, file)
@@ -30,7 +31,10 @@ def run(course: Course, check: Check, work: Work) -> tuple[Story | None, int, bo
             return compile_story(compilation, work, defines), number, False
         report = _engine.stf(compilation.program, str(script))
         if not report["passed"]:
-            return _stf_story(course, check, report, file), number, False
+            story, line = _stf_story(course, check, report, file)
+            if is_told:
+                story = pointed_by_script(course, work, defines, script, line, story)
+            return story, number, False
         if _is_endless(course, work, defines, script):
             steps = (f"the script {file} runs, and all that it expects comes out",)
             hint = course.hint(check, difference.LOOP)
@@ -54,15 +58,19 @@ def _found(course: Course, file: str) -> Path:
     raise LabError(f"labs/{course.name}/lab.toml: there is no script {file}, nor p4/{file}.")
 
 
-def _stf_story(course: Course, check: Check, report: Mapping[str, Any], file: str) -> Story:
+def _stf_story(
+    course: Course, check: Check, report: Mapping[str, Any], file: str
+) -> tuple[Story, int]:
+    """What a script says of what it found first, and in which line of it."""
     finding = next(item for item in report["findings"] if not item["passed"])
     told = finding["difference"]
     steps = (f"the script {file} runs, up to its line {finding['line']}",)
     if not told or not told.get("received") or not told.get("expected"):
         hint = course.hint(check, difference.COPY_MISSING)
-        return Story(steps, finding["message"], difference.COPY_MISSING, hint)
+        return Story(steps, finding["message"], difference.COPY_MISSING, hint), finding["line"]
     pair = _stf_pair(course, told)
-    return pair_story(course, check, pair, course.defines, steps, "", (None, ""))
+    story = pair_story(course, check, pair, course.defines, steps, "", (None, ""))
+    return story, finding["line"]
 
 
 def _stf_pair(course: Course, told: Mapping[str, Any]) -> Pair:

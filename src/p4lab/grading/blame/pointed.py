@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+from p4lab import _engine
 from p4lab.grading import difference
 from p4lab.grading.blame.asked import asked, unasked
 from p4lab.grading.blame.missing import lacking, silent
 from p4lab.grading.blame.parted import Ways, writes
 from p4lab.grading.blame.written import written
-from p4lab.grading.course import Check, Course, Judged, inject_traced, public_seeds
+from p4lab.grading.course import Check, Course, Defines, Judged, inject_traced, public_seeds
 from p4lab.grading.culprit import Culprit
 from p4lab.grading.probes import ProbedProgram
 from p4lab.grading.record import Story
@@ -46,36 +49,77 @@ def searched(
     case = judged.case
     if case.network is not None or work.compiled(case.defines).program is None:
         return None
-    sides = course.probed(case.defines), work.probed(case.defines)
-    if any(side.program is None for side in sides):
+    right, own = course.probed(case.defines), work.probed(case.defines)
+    if right.program is None or own.program is None:
         return None
     try:
-        return _found(course, judged, work, *sides, story)
+        usual = _usual(course, judged, right)
+        both = _Both(
+            lambda: _ways(course, judged, right) if usual.ways is None else usual.ways,
+            # What comes after the story's packet explains nothing of it.
+            lambda: _ways(course, judged, own, story.packet),
+            usual.names,
+        )
+        return _found(course, work, case.defines, case.ignore, both, story)
     except ValueError:  # entries that do not fit
         return None
 
 
+def pointed_by_script(
+    course: Course, work: Work, defines: Defines, script: Path, line: int, story: Story
+) -> Story:
+    """The story of a script that fails at a line of its own, with the line of the program that the
+    ways of the packets before it lead to, if they lead to one."""
+    right, own = course.probed(defines), work.probed(defines)
+    if right.program is None or own.program is None:
+        return story
+    sent = sum(
+        words.split()[:1] == ["packet"]
+        for words in script.read_text(encoding="utf-8").splitlines()[:line]
+    )
+
+    def ways(side: ProbedProgram) -> Callable[[], list[Stretch]]:
+        assert side.program is not None
+        traces = _engine.stf(side.program, str(script), traced=True)["traces"][:sent]
+        found = [one for each in traces for one in _stretches(each, side, frozenset())]
+        return lambda: found
+
+    mine = ways(right)
+    names = frozenset(name for stretch in mine() for name in stretch.changes)
+    both = _Both(mine, ways(own), names)
+    found = _found(course, work, defines, frozenset(), both, story)
+    if found is None:
+        return story
+    (place, why), _ = found
+    return replace(story, place=place, why=why)
+
+
+@dataclass(frozen=True)
+class _Both:
+    """The reference's ways through the same packets and a submission's, and the variables that are
+    changed on the reference's."""
+
+    mine: Callable[[], Iterable[Stretch]]
+    theirs: Callable[[], Iterable[Stretch]]
+    names: frozenset[str]
+
+
 def _found(
     course: Course,
-    judged: Judged,
     work: Work,
-    right: ProbedProgram,
-    own: ProbedProgram,
+    defines: Defines,
+    ignore: frozenset[str],
+    both: _Both,
     story: Story,
 ) -> tuple[Culprit, Parting] | None:
-    # What comes after the story's packet explains nothing of it.
-    case = judged.case
-    usual = _usual(course, judged, right)
-    source = source_of(course, work.runnable(case.defines), work)
-    statements = own.statements, right.statements
-    headers = course.headers(case.defines)
-    tries = [mattering(usual.names, headers, case.ignore)]
+    source = source_of(course, work.runnable(defines), work)
+    statements = work.probed(defines).statements, course.probed(defines).statements
+    tries = [mattering(both.names, course.headers(defines), ignore)]
     if story.signature == difference.LOOP:
         # A field that asks for another pass may be one that the reference never changes here.
-        tries.append(_in_structures(case.ignore))
+        tries.append(_in_structures(ignore))
     for matters in tries:
-        mine = _ways(course, judged, right) if usual.ways is None else usual.ways
-        for parting in partings(mine, _ways(course, judged, own, story.packet), matters):
+        for parting in partings(both.mine(), both.theirs(), matters):
             names = parting.names
             found = blamed(Ways(parting, *statements, source, names, names, _changed))
             # Nobody can mend a line of a file that is given; further on there may be one of their
@@ -123,12 +167,13 @@ class _Usual:
 def _usual(course: Course, judged: Judged, side: ProbedProgram) -> _Usual:
     """The reference's ways, which are kept, since most submissions fail the same cases. Raises
     ValueError."""
-    case, known = course.ways.get(judged.seed, (None, None))
+    key = judged.seed, judged.case.undefined
+    case, known = course.ways.get(key, (None, None))
     if case is not judged or known is None:
         found = list(_ways(course, judged, side))
         names = frozenset(name for stretch in found for name in stretch.changes)
         known = _Usual(names, found if len(found) <= KEPT_STRETCHES else None)
-        course.ways[judged.seed] = judged, known
+        course.ways[key] = judged, known
     return known
 
 
@@ -138,7 +183,7 @@ def prepare(course: Course) -> None:
     for check in course.checks:
         if check.scenario is None:
             continue
-        judged = course.case(check, public_seeds(check)[0])
+        judged = course.case(check, public_seeds(check)[0]).plain
         side = course.probed(judged.case.defines)
         if judged.case.network is None and side.program is not None:
             _usual(course, judged, side)
@@ -151,12 +196,17 @@ def _ways(course: Course, judged: Judged, side: ProbedProgram, upto: int = 0) ->
     switch = course.set_up(side.program, judged.case)
     count = 0
     for sending in judged.case.sendings[: upto or None]:
-        packets = inject_traced(switch, sending)["packets"]
-        for stretch in stretches(packets, side.statements, judged.case.ignore):
+        for stretch in _stretches(inject_traced(switch, sending), side, judged.case.ignore):
             count += 1
             yield stretch
         if count > MOST_STRETCHES:  # of a packet that runs in circles
             break
+
+
+def _stretches(
+    trace: Mapping[str, Any], side: ProbedProgram, ignore: frozenset[str]
+) -> Iterable[Stretch]:
+    return stretches(trace["packets"], side.statements, ignore)
 
 
 def blamed(ways: Ways) -> Culprit | None:
