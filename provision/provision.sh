@@ -144,7 +144,7 @@ copy() {
         note "already there, left as it is; to renew it, move it away and start me again"
     else
         mkdir -p "$into"
-        # A checkout of somebody with another umask would be closed to everybody else.
+        # With a stricter umask, a checkout would be closed to all other users.
         tar -C "$source_dir" --mode=go+rX --exclude=./.venv --exclude=./target --exclude=./.lab \
             --exclude='*.abi3.so' --exclude=./.vagrant -cf - . | tar -C "$into" --no-same-owner -xf -
         chown -R "$user": "$into"

@@ -9,7 +9,7 @@ import sys
 from p4lab.cli import app
 from p4lab.cli.errors import run_guarded
 from p4lab.cli.welcome import show
-from p4lab.command import command
+from p4lab.command import program
 from p4lab.paths import without_shims
 
 # A network of a thousand routers has millions of rows, which refer to nothing that refers to them:
@@ -21,7 +21,7 @@ def main() -> None:
     """Shows the first screen without arguments, else runs the verb."""
     gc.set_threshold(*COLLECT)
     os.environ["PATH"] = without_shims(os.environ.get("PATH", ""))
-    run_guarded(show if len(sys.argv) == 1 else lambda: app(prog_name=command()))
+    run_guarded(show if len(sys.argv) == 1 else lambda: app(prog_name=program()))
 
 
 if __name__ == "__main__":

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterable
 
 ENVIRONMENT = "P4LAB_COMMAND"
 NAME = "p4lab"
 
 
-def command() -> str:
-    """What the user types before a verb."""
+def program() -> str:
+    """What was typed to start p4lab: a name or a path."""
     return os.environ.get(ENVIRONMENT) or NAME
+
+
+def command() -> str:
+    """What the user types before a verb, as a shell takes it."""
+    return shlex.quote(program())
 
 
 def everywhere(text: str, verbs: Iterable[str]) -> str:

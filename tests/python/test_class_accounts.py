@@ -178,7 +178,7 @@ def test_settings_stay_as_they_were_written(tmp_path: Path) -> None:
     [
         ({"lab": "no-such"}, "there is no lab 'no-such'"),
         ({"tls_cert": "/dev/null"}, "go together"),
-        ({"tls_cert": __file__, "tls_key": __file__}, "are no certificate and its key"),
+        ({"tls_cert": __file__, "tls_key": __file__}, "are not a certificate and its key"),
         ({"listen": "1.2.3.4.5"}, "listen 1.2.3.4.5: .*; give an address of this machine"),
         ({"listen": "192.0.2.1"}, "listen 192.0.2.1: .*; give an address of this machine"),
     ],

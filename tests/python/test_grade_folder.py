@@ -196,7 +196,7 @@ def test_the_secret_is_made_once_and_for_its_owner(handed_in, tmp_path):
 
 
 def test_results_are_for_their_owner(tmp_path):
-    """Whoever reads records.json knows the hidden cases, as with the seed."""
+    """records.json discloses the hidden cases, as the seed does."""
     (tmp_path / "class").mkdir()
     (tmp_path / "class" / "ada.p4").write_text("")
     out, open_one = tmp_path / "new" / "results", tmp_path / "mine"

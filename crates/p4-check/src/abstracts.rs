@@ -124,7 +124,7 @@ impl<'a> Checker<'a> {
             return;
         };
         let wanted = |c: &Self, ty: &TypeRef| c.out.type_ref(ty.id).substitute(owner, args);
-        // `_` leaves the type to whoever writes the method.
+        // `_` leaves the type to the method's implementation.
         let differ = |want: &Type, got: &Type| {
             let open = |ty: &Type| matches!(ty, Type::Unknown | Type::DontCare);
             want != got && !open(want) && !open(got)

@@ -30,7 +30,7 @@ LOGINS = "logins.json"
 
 @dataclass(frozen=True)
 class Made:
-    """What there is now, and the ids of those who are no longer on the roster."""
+    """The passwords now, and the ids of students who are no longer on the roster."""
 
     accounts: tuple[Account, ...]
     new: tuple[Account, ...]

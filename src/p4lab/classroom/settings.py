@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 import sys
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 from p4lab.classroom.place import ClassError, Lti, Place, Settings
 from p4lab.course.home import names
 from p4lab.course.words import TextError, refused, text_of
+from p4lab.notebook.server import address_misfit
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -32,36 +32,24 @@ def given(place: Place, said: Mapping[str, Any], lti: Path | None) -> Settings:
         raise ClassError(f"there is no lab {settings.lab!r}; choose from {', '.join(names())}.")
     if bool(settings.tls_cert) != bool(settings.tls_key):
         raise ClassError("a certificate and its key go together: --tls-cert and --tls-key.")
-    _check_address(settings.listen)
+    if misfit := address_misfit(settings.listen):
+        raise ClassError(f"listen {misfit}")
     if settings.tls_cert:
         _check_certificate(settings.tls_cert, settings.tls_key)
     return settings
 
 
-def _check_address(listen: str) -> None:
-    """Raises ClassError for what is not an address of this machine."""
-    try:
-        family, kind, protocol, _, place = socket.getaddrinfo(listen, 0, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.bind(place)
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "no name of a machine"
-        raise ClassError(
-            f"listen {listen}: {reason}; give an address of this machine, or 0.0.0.0 for all."
-        ) from error
-
-
 def _check_certificate(certificate: str, key: str) -> None:
-    """Raises ClassError for files that are no certificate and its key, and OSError."""
+    """Raises ClassError if the files are not a certificate and its key, and OSError."""
     for path in (certificate, key):
         with open(path, "rb"):
             pass
     try:
-        # Nobody is there to type the password of a key when the class starts.
+        # No one is there to type a key's passphrase when the class starts.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, lambda: "")
     except (ssl.SSLError, ValueError) as error:
         raise ClassError(
-            f"{certificate} and {key} are no certificate and its key, as PEM and without a "
+            f"{certificate} and {key} are not a certificate and its key, as PEM and without a "
             "password: give others with --tls-cert and --tls-key."
         ) from error
 

@@ -18,7 +18,7 @@ from p4lab.command import command
 if TYPE_CHECKING:
     from p4lab.classroom.place import Settings
 
-# Whoever is not root reads neither, and is told so by the verb itself.
+# Other users than root can read neither, and the command tells them so.
 At = Annotated[
     Path,
     typer.Option("--at", metavar="DIR", help="The folder of the class.", readable=False),
@@ -110,7 +110,7 @@ def _tell(settings: Settings, started: bool, at: Path) -> None:
     if started:
         typer.echo("It runs.")
     else:
-        typer.echo(f"There is no systemd here: sudo {_typed()} class serve{where} runs it.")
+        typer.echo(f"There is no systemd here: sudo {command()} class serve{where} runs it.")
     typer.echo(f"Students go to {address}/, you to {address}/services/dashboard/")
     if scheme == "http" and settings.listen not in ("127.0.0.1", "localhost"):
         typer.echo("Over plain HTTP passwords can be read in transit: see --tls-cert.", err=True)
@@ -148,7 +148,7 @@ def collect(
         found = collect_all(place, people, name, wanted(load(name)), now())
     new, same = len(found.new), len(found.same)
     typer.echo(f"{new} new, {same} unchanged, {len(found.missing)} without files.")
-    typer.echo(f"{_typed()} grade {name} {place.handins(name)} --roster {place.roster}")
+    typer.echo(f"{command()} grade {name} {place.handins(name)} --roster {place.roster}")
 
 
 def password(
@@ -161,11 +161,6 @@ def password(
         from p4lab.classroom.place import Place
 
         typer.echo(renew_password(Place(at.absolute()), who))
-
-
-def _typed() -> str:
-    """How p4lab is started, to be pasted into a shell."""
-    return shlex.quote(command())
 
 
 @contextmanager
@@ -181,7 +176,7 @@ def _reporting() -> Iterator[None]:
 
     try:
         if os.geteuid() != 0:
-            fail(f"students are users of this machine, which takes root: sudo {_typed()} class.")
+            fail(f"students are users of this machine, which takes root: sudo {command()} class.")
         yield
     except (ClassError, GradingError, LabError) as error:
         fail(str(error))

@@ -82,7 +82,7 @@ def add(folder: Path) -> None:
 def command() -> str:
     """How p4lab is called so that it finds the same labs again."""
     named = (f"--course {shlex.quote(str(folder))}" for folder in _named)
-    return " ".join([shlex.quote(start()), *named])
+    return " ".join([start(), *named])
 
 
 def home_of(lab: str) -> Home | None:

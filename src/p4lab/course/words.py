@@ -14,6 +14,19 @@ from p4lab.topology.lines import line_table
 
 Place = tuple[str | int, ...]
 
+_PLAIN = {
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "a valid integer": "a whole number",
+    "a valid string": "a text in quotes",
+    "a valid number": "a number",
+    "a valid boolean": "true or false",
+    "a valid dictionary": "a table",
+    "a valid list": "a list",
+    ", unable to parse string as an integer": "",
+    ", unable to parse string as a number": "",
+}
+
 
 class TextError(ValueError):
     """A file that is no text; the message says where, and not in which file."""
@@ -78,20 +91,6 @@ def _told(first: Mapping[str, Any], model: type[BaseModel]) -> str:
     given = first["input"]
     shown = isinstance(given, str | int | float) and ", not " not in must
     return f"{must}, not {given!r}" if shown else must
-
-
-_PLAIN = {
-    "greater than or equal to": "at least",
-    "less than or equal to": "at most",
-    "a valid integer": "a whole number",
-    "a valid string": "a text in quotes",
-    "a valid number": "a number",
-    "a valid boolean": "true or false",
-    "a valid dictionary": "a table",
-    "a valid list": "a list",
-    ", unable to parse string as an integer": "",
-    ", unable to parse string as a number": "",
-}
 
 
 def _keys(model: type[BaseModel], place: Place) -> set[str]:

@@ -108,7 +108,7 @@ def of_field(
 def turned_into(
     name: str, step: Mapping[str, Any], earlier: Iterable[Mapping[str, Any]], source: Source
 ) -> str:
-    """What a step made of a variable, and of what: of noise nobody could make sense."""
+    """What a step made of a variable, and its old value unless that was noise."""
     before, after = (written_as(name, step[side], source) for side in ("before", "after"))
     told = f"became {after}"
     is_known = step["before"] in _EMPTY or any(_sets(one, step["name"], source) for one in earlier)

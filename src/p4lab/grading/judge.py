@@ -229,7 +229,7 @@ def _told(
     course: Course, check: Check, judged: Judged, work: Work, story: Story
 ) -> tuple[Judged, Story]:
     """The case to tell, and its story with the line to look at. Without noise if a program fails
-    then, too: the values that noise has are nobody's mistake."""
+    then, too: the values of noise are not the student's mistake."""
     if judged.plain is not judged:
         plain = _case(course, check, judged.plain, work, None)
         if plain is not None:

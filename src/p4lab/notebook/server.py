@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from p4lab.command import ENVIRONMENT as COMMAND
-from p4lab.command import command
+from p4lab.command import program
 from p4lab.course.home import notebooks
 from p4lab.course.labs import LabError
 from p4lab.notebook.copies import own
@@ -196,7 +196,7 @@ class Server:
         return {
             **os.environ,
             # A kernel works in another folder than the one where this was typed.
-            **({COMMAND: os.path.abspath(command())} if os.sep in command() else {}),
+            **({COMMAND: os.path.abspath(program())} if os.sep in program() else {}),
             "JUPYTER_TOKEN": self.token,
             **self.shown,
         }
@@ -214,27 +214,26 @@ def student_server(
             raise LabError(f"{token_file} is not a token; that is one line of letters and digits.")
         if not token:
             raise LabError(f"{token_file} is empty; a JupyterLab without a token is open to all.")
-    _check_address(listen)
+    if misfit := address_misfit(listen):  # JupyterLab would end in the middle of its start
+        raise LabError(f"--listen {misfit}")
     notebook, news = own_notebook(lab)
     root = ROOT if notebook.is_relative_to(ROOT) else notebook.parent
     folder = lab_folder(lab)
     return Server(root, notebook, port or free_port(), token, listen, news, folder)
 
 
-def _check_address(listen: str) -> None:
-    """Raises LabError for what is not an address of this machine; JupyterLab would end in the
-    middle of its start."""
+def address_misfit(listen: str) -> str:
+    """Why a server cannot listen there: it is not an address of this machine. Empty if it can."""
     if listen in ("", "*"):  # every network, too
-        return
+        return ""
     try:
         family, kind, protocol, _, place = socket.getaddrinfo(listen, 0, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
             probe.bind(place)
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no name of a machine"
-        raise LabError(
-            f"--listen {listen}: {reason}; give an address of this machine, or 0.0.0.0 for all."
-        ) from error
+        return f"{listen}: {reason}; give an address of this machine, or 0.0.0.0 for all."
+    return ""
 
 
 def has_desktop() -> bool:
