@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from p4lab import _engine
@@ -39,10 +40,14 @@ def serving(
         forwarder.stop()
 
 
+# Gone when the tests end.
+_FOLDER = tempfile.TemporaryDirectory(prefix="p4lab-test-")
+
+
+@cache
 def p4info(program: Path = PROGRAM) -> Path:
     """P4Info of a program, in a file."""
-    folder = Path(tempfile.mkdtemp(prefix="p4lab-test-"))
-    path = folder / f"{program.stem}.p4info.txt"
+    path = Path(tempfile.mkdtemp(dir=_FOLDER.name), f"{program.stem}.p4info.txt")
     path.write_text(_engine.compile(str(program)).p4info())
     return path
 
