@@ -166,7 +166,7 @@ def _run(
     if check.breaks:
         return breaks.story(course, check, work), 1, False
     if check.stf:
-        return scripts.run(course, check, work, is_told)
+        return scripts.run(course, check, work, is_told=is_told)
     return _cases(course, check, work, seed, bench, is_told)
 
 
