@@ -70,7 +70,10 @@ def driver(words: list[str]) -> None:
     (program,) = json.loads(config.read_text())["p4_devices"][0]["p4_programs"]
     folder = Path(program["bfrt-config"]).parent
     named = folder / f"{program['program-name']}.p4"
-    named.write_text((folder / "compiled.p4").read_text())
+    # Drivers of several switches start at once, and none may read what another has half written.
+    whole = folder / f"{os.getpid()}.p4"
+    whole.write_text((folder / "compiled.p4").read_text())
+    whole.replace(named)
     start = [sys.executable, "-m", "p4lab", "switch", "--arch", "tna", "--backend", "socket"]
     start += ["--grpc-server-addr", f"0.0.0.0:{given.bfrt_grpc_port}"]
     ports = config.with_name(f"{config.stem}-ports.json")
