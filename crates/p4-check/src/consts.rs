@@ -522,6 +522,58 @@ impl Checked<'_> {
     fn eval_before_conversion(&self, expr: &Expr) -> Option<Value> {
         self.eval_raw(expr, &|_| None)
     }
+
+    /// Whether two expressions are written alike or have the same constant value.
+    pub(crate) fn same_expr(&self, a: &Expr, b: &Expr) -> bool {
+        let value = |e: &Expr| self.eval(e, &|_| None);
+        if let (Some(x), Some(y)) = (value(a), value(b)) {
+            return x == y;
+        }
+        match (&a.kind, &b.kind) {
+            (ExprKind::Path(x), ExprKind::Path(y)) => x.ident.name == y.ident.name,
+            (ExprKind::Member(x, m), ExprKind::Member(y, n)) => {
+                m.name == n.name && self.same_expr(x, y)
+            }
+            (ExprKind::Index(x, i), ExprKind::Index(y, j)) => {
+                self.same_expr(x, y) && self.same_expr(i, j)
+            }
+            (ExprKind::Slice(x, h, l), ExprKind::Slice(y, i, m)) => {
+                self.same_expr(x, y) && self.same_expr(h, i) && self.same_expr(l, m)
+            }
+            (ExprKind::Unary(o, x), ExprKind::Unary(p, y)) => o == p && self.same_expr(x, y),
+            (ExprKind::Cast(_, x), ExprKind::Cast(_, y)) => {
+                self.expr_type(a.id) == self.expr_type(b.id) && self.same_expr(x, y)
+            }
+            (ExprKind::Binary(o, x1, x2), ExprKind::Binary(p, y1, y2)) => {
+                o == p && self.same_expr(x1, y1) && self.same_expr(x2, y2)
+            }
+            (ExprKind::Conditional(c, x1, x2), ExprKind::Conditional(d, y1, y2)) => {
+                self.same_expr(c, d) && self.same_expr(x1, y1) && self.same_expr(x2, y2)
+            }
+            (ExprKind::List { items: x, .. }, ExprKind::List { items: y, .. }) => {
+                x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.same_expr(x, y))
+            }
+            (ExprKind::Struct { fields: x, .. }, ExprKind::Struct { fields: y, .. }) => {
+                let same = |(m, x): &(Ident, Expr)| {
+                    let twin = y.iter().find(|(n, _)| m.name == n.name);
+                    twin.is_some_and(|(_, y)| self.same_expr(x, y))
+                };
+                x.len() == y.len() && x.iter().all(same)
+            }
+            (
+                ExprKind::Call {
+                    func: f, args: x, ..
+                },
+                ExprKind::Call {
+                    func: g, args: y, ..
+                },
+            ) => {
+                let same = |(x, y): (&Arg, &Arg)| self.same_expr(&x.value, &y.value);
+                self.same_expr(f, g) && x.len() == y.len() && x.iter().zip(y).all(same)
+            }
+            _ => false,
+        }
+    }
 }
 
 fn one(width: u32, signed: bool) -> Value {

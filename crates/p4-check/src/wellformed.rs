@@ -180,7 +180,7 @@ impl<'a> Checker<'a> {
                 ty,
                 Type::Named(Kind::Header, ..) | Type::Param(..) | Type::Unknown
             ),
-            _ => self.component_allowed(ty),
+            _ => self.component_allowed(ty) && !matches!(ty, Type::Int | Type::String),
         }
     }
 
@@ -316,7 +316,7 @@ pub(crate) fn what_holds(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Header => ("a header", "bit<W>, int<W>, varbit<W>, bool, enums with an underlying type, and structs and arrays of those"),
         Kind::Union => ("a header_union", "headers"),
-        _ => ("a struct", "values and headers"),
+        _ => ("a struct", "values of a fixed width, enums, errors, headers, and structs, tuples and arrays of those"),
     }
 }
 

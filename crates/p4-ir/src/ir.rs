@@ -16,7 +16,7 @@
 //! Nothing here knows an architecture: packages give [`Block`]s with parameters bound to storage;
 //! what runs between blocks, and every extern, is the business of a [`crate::Host`].
 
-use p4_syntax::ast::Name;
+use p4_syntax::ast::{Name, NodeId};
 use p4_syntax::span::Span;
 
 /// Index of a word in the frame.
@@ -677,6 +677,9 @@ pub struct ExternCall {
     pub args: Vec<ExternArg>,
     /// Where the result goes; one place per leaf of its type, empty for `void`.
     pub result: Vec<Place>,
+    /// Which call of the source it is. An action used in several tables is lowered more than once,
+    /// and calls that a macro wrote share their span.
+    pub source: NodeId,
     pub span: Span,
 }
 

@@ -358,7 +358,7 @@ impl<'a> Reader<'a> {
         let member = self.member(at)?;
         if member.ends_with("_custom") {
             let mut customs = self.customs.iter();
-            if let Some(index) = customs.position(|custom| custom.span == self.call.span) {
+            if let Some(index) = customs.position(|custom| custom.source == self.call.source) {
                 return Ok(Algorithm::Custom(index as u32));
             }
         }

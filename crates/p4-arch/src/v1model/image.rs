@@ -16,6 +16,7 @@ use p4_ir::ir::{ConstArg, Instance, InstanceId, Pc, Program};
 use p4_ir::lower::Binding;
 use p4_ir::place_words;
 use p4_state::{MeterUnit, Resource};
+use p4_syntax::ast::NodeId;
 use p4_syntax::span::Span;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -255,8 +256,8 @@ pub(crate) struct Custom {
     pub name: String,
     /// Bits
     pub width: u32,
-    /// Where the call stands; an action used in several tables is lowered more than once.
-    pub span: Span,
+    /// Which call of the source it is
+    pub source: NodeId,
 }
 
 /// The calls with custom CRCs. p4c numbers the calculations of hashes in ingress and egress, then
@@ -277,21 +278,25 @@ fn customs(program: &Program) -> Vec<Custom> {
     let mut seen = Vec::new();
     let mut customs = Vec::new();
     for (_, call) in calls {
-        if call.span != Span::NONE && seen.contains(&call.span) {
+        if seen.contains(&call.source) {
             continue;
         }
         let name = match seen.len() {
             0 => "calc".to_string(),
             n => format!("calc_{}", n - 1),
         };
-        seen.push(call.span);
+        seen.push(call.source);
         let width = match calls::algorithm_name(program, call) {
             Some("crc16_custom") => 16,
             Some("crc32_custom") => 32,
             _ => continue,
         };
-        let span = call.span;
-        customs.push(Custom { name, width, span });
+        let source = call.source;
+        customs.push(Custom {
+            name,
+            width,
+            source,
+        });
     }
     customs
 }

@@ -18,6 +18,7 @@ pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut F
         used: used_headers(checked),
         meters: HashMap::default(),
         attached: HashMap::default(),
+        selected: HashMap::default(),
     };
     walk::program(
         &checked.program.decls,
@@ -43,6 +44,8 @@ pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut F
     }
 }
 
+const MATCH_KINDS: [&str; 6] = ["exact", "lpm", "ternary", "range", "optional", "selector"];
+
 struct Bmv2<'c, 'a> {
     checked: &'c Checked<'a>,
     found: &'c mut Findings,
@@ -52,6 +55,8 @@ struct Bmv2<'c, 'a> {
     meters: HashMap<NodeId, &'a Decl>,
     /// For each direct counter or meter the table it belongs to
     attached: HashMap<NodeId, Span>,
+    /// For each action selector what its first table hashes, and that table's name
+    selected: HashMap<NodeId, (Span, Vec<&'a Expr>)>,
 }
 
 fn used_headers(checked: &Checked<'_>) -> HashSet<NodeId> {
@@ -116,6 +121,9 @@ impl<'a> Bmv2<'_, 'a> {
                             "match one of them as `ternary`, with a priority for each entry",
                         );
                     }
+                    for key in keys {
+                        self.match_kind(&key.match_kind);
+                    }
                 }
                 PropertyValue::Actions(actions) => {
                     for action in actions {
@@ -128,10 +136,67 @@ impl<'a> Bmv2<'_, 'a> {
                     if matches!(&*property.name.name, "counters" | "meters") {
                         self.attach(decl, value);
                     }
+                    if &*property.name.name == "implementation" {
+                        self.select(decl, properties, value);
+                    }
                 }
                 PropertyValue::Entries(_) => {}
             }
         }
+    }
+
+    fn match_kind(&mut self, kind: &Ident) {
+        if !MATCH_KINDS.contains(&&*kind.name) {
+            self.found.warn(
+                "W0621",
+                kind.span,
+                format!(
+                    "not portable to bmv2: it does not know the match kind `{}`",
+                    kind.name
+                ),
+                format!("there are {}", MATCH_KINDS.join(", ")),
+            );
+        }
+    }
+
+    /// The hash that chooses a member belongs to the selector there, not to the table.
+    fn select(&mut self, table: &Decl, properties: &'a [TableProperty], value: &Expr) {
+        let Some(Def::Instance(instance)) = self.checked.defs.get(&value.id) else {
+            return;
+        };
+        if super::tna::extern_of(self.checked, instance.id) != Some("action_selector") {
+            return;
+        }
+        let keys = properties
+            .iter()
+            .filter_map(|property| match &property.value {
+                PropertyValue::Key(keys) => Some(keys),
+                _ => None,
+            });
+        let hashed = keys
+            .flatten()
+            .filter(|key| &*key.match_kind.name == "selector");
+        let hashed: Vec<&Expr> = hashed.map(|key| &key.expr).collect();
+        let Some((first, other)) = self.selected.get(&instance.id) else {
+            self.selected.insert(instance.id, (table.name.span, hashed));
+            return;
+        };
+        let mut pairs = other.iter().zip(&hashed);
+        if other.len() == hashed.len() && pairs.all(|(a, b)| self.checked.same_expr(a, b)) {
+            return;
+        }
+        let name = &instance.name.name;
+        self.found.push(
+            Diagnostic::warning(
+                "W0622",
+                value.span,
+                format!(
+                    "not portable to bmv2: another table chooses by other fields with `{name}`"
+                ),
+            )
+            .label(*first, "this one")
+            .hint("declare a selector for each table, or match the same fields as `selector`"),
+        );
     }
 
     /// Data from the control plane is bit<W> or int<W>.

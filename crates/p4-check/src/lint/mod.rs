@@ -103,7 +103,13 @@ struct Findings {
 }
 
 impl Findings {
-    fn warn(&mut self, code: &'static str, span: Span, message: impl AsRef<str>, hint: &str) {
+    fn warn(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl AsRef<str>,
+        hint: impl Into<String>,
+    ) {
         self.push(Diagnostic::warning(code, span, message.as_ref()).hint(hint));
     }
 

@@ -79,6 +79,7 @@ impl<'a> Lowerer<'a, '_> {
             types,
             args: extern_args,
             result,
+            source: call.id,
             span: call.span,
         });
         self.call_chunks.push(self.current);
