@@ -22,7 +22,7 @@ from p4lab.model.entries import Update, diff
 from p4lab.model.layout import CPU_PORT
 from p4lab.network import NetworkError, namespace
 from p4lab.network.mininet import OFFLOADS, check_system
-from p4lab.network.switches import EngineSwitches, Switches
+from p4lab.network.switches import EngineSwitches, Switches, Wire
 from p4lab.p4runtime.paced import hold
 from p4lab.targets import bmv2
 
@@ -211,15 +211,7 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
         programs see the queue; it lets packets out as bmv2's queues do, by their number."""
         if cable.rate and isinstance(maker, EngineSwitches):
             hold(_engine.Runtime(maker.forwarder(end.node)), {end.port: cable.rate})
-        maker.emulate(
-            end.node,
-            end.port,
-            rate=cable.rate,
-            delay=cable.delay,
-            jitter=0,
-            loss=0.0,
-            both=both,
-        )
+        maker.emulate(end.node, end.port, Wire(cable.rate, cable.delay), both=both)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from p4lab.network import linux_host, namespace
 from p4lab.network.agents import ForkServer, HostAgent
 from p4lab.network.base import NetworkError
 from p4lab.network.linux_host import LinuxHosts
-from p4lab.network.switches import Switches
+from p4lab.network.switches import Switches, Wire
 from p4lab.network.taken import Taken
 from p4lab.topology import Host, Link, Topology
 
@@ -126,21 +126,14 @@ class MininetNetwork:
 
     def _emulate(self, link: Link) -> None:
         """Rate, delay, jitter and loss of a link, by the switches at its ends: veth has none."""
-        if link.rate is None and not link.delay_ns and not link.jitter_ns and not link.loss:
+        wire = Wire(link.rate, link.delay_ns, link.jitter_ns, link.loss)
+        if wire == Wire(None):
             return
         ends = [(link.a, link.a_port)]
         if not link.is_access:
             ends.append((link.b, link.b_port))
         for router, port in ends:
-            self._switches.emulate(
-                router,
-                port,
-                rate=link.rate,
-                delay=link.delay_ns,
-                jitter=link.jitter_ns,
-                loss=link.loss,
-                both=link.is_access,
-            )
+            self._switches.emulate(router, port, wire, both=link.is_access)
 
     def _lay(self, link: Link, root: Any, shells: dict[str, Any]) -> None:
         """One veth pair, with its ends where they belong."""
@@ -275,7 +268,7 @@ class MininetNetwork:
             raise NetworkError("real hosts send no VLAN headers here: leave out --net linux.")
         self._meet_attached()
         if stream.source.name not in self._agents:
-            self._notes.append(f"{stream.source.name} sends nothing: it is not online.")
+            self._notes.append(f"{stream.source.name} is not online and sends nothing.")
             return
         self._streams.append(stream)
         self._pending.append((at, stream))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from p4lab import _engine
@@ -17,6 +18,20 @@ INBOX = 4096  # frames for the controller that may wait
 
 News = tuple[int, str, PacketIn]
 """A frame for the controller: nanoseconds, router, the frame and where it came in"""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """What a link does to packets, where veth pairs do nothing to them."""
+
+    rate: int | None
+    """bit/s; None: as fast as it can"""
+    delay: int = 0
+    """Nanoseconds"""
+    jitter: int = 0
+    """Nanoseconds, added to the delay at most"""
+    loss: float = 0.0
+    """Share of the packets"""
 
 
 class Switches(Protocol):
@@ -42,19 +57,9 @@ class Switches(Protocol):
     def set_port(self, router: str, port: int, up: bool) -> None:
         """Takes a port down or up."""
 
-    def emulate(
-        self,
-        router: str,
-        port: int,
-        *,
-        rate: int | None,
-        delay: int,
-        jitter: int,
-        loss: float,
-        both: bool,
-    ) -> None:
-        """Gives the link at a port a rate (bit/s), a delay (ns), jitter (ns) and loss, for what the
-        switch sends, and with `both` also for what it receives."""
+    def emulate(self, router: str, port: int, wire: Wire, *, both: bool) -> None:
+        """Gives the link at a port these properties for what the switch sends, and with `both`
+        also for what it receives."""
 
     def probes(self) -> dict[tuple[str, int], tuple[int, int]]:
         """Probes sent and received, by router and port."""
@@ -124,23 +129,13 @@ class EngineSwitches:
     def set_port(self, router: str, port: int, up: bool) -> None:
         self._forwarders[router].set_port(port, up)
 
-    def emulate(
-        self,
-        router: str,
-        port: int,
-        *,
-        rate: int | None,
-        delay: int,
-        jitter: int,
-        loss: float,
-        both: bool,
-    ) -> None:
+    def emulate(self, router: str, port: int, wire: Wire, *, both: bool) -> None:
         self._forwarders[router].emulate(
             port,
-            rate=rate,
-            delay=delay * PICOSECONDS,
-            jitter=jitter * PICOSECONDS,
-            loss=loss,
+            rate=wire.rate,
+            delay=wire.delay * PICOSECONDS,
+            jitter=wire.jitter * PICOSECONDS,
+            loss=wire.loss,
             both=both,
             seed=self._seed,
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 from p4lab.model.control import Count, PacketIn
 from p4lab.model.entries import Entries, RegisterCell, Update
 from p4lab.network.counting import ProbeCounter
-from p4lab.network.switches import News
+from p4lab.network.switches import News, Wire
 from p4lab.targets import TargetError, command_line, registers
 from p4lab.targets.heard import Heard
 
@@ -251,24 +251,14 @@ class Bmv2Switches:
         command = ["ip", "link", "set", self._ports[router, port], state]
         subprocess.run(command, check=True, capture_output=True)
 
-    def emulate(
-        self,
-        router: str,
-        port: int,
-        *,
-        rate: int | None,
-        delay: int,
-        jitter: int,
-        loss: float,
-        both: bool,
-    ) -> None:
+    def emulate(self, router: str, port: int, wire: Wire, *, both: bool) -> None:
         """By the kernel, where it can (netem); elsewhere the links stay as they are, and a note
         says so. `both` is not for a kernel: a queue has one direction. netem's jitter is to both
         sides of the delay."""
         command = ["tc", "qdisc", "replace", "dev", self._ports[router, port], "root", "netem"]
-        middle, half = (delay + jitter // 2) // 1000, jitter // 2000
-        command += ["delay", f"{middle}us", f"{half}us", "loss", f"{100 * loss}%"]
-        command += ["rate", f"{rate}bit"] if rate else []
+        middle, half = (wire.delay + wire.jitter // 2) // 1000, wire.jitter // 2000
+        command += ["delay", f"{middle}us", f"{half}us", "loss", f"{100 * wire.loss}%"]
+        command += ["rate", f"{wire.rate}bit"] if wire.rate else []
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             self._note(

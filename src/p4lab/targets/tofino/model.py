@@ -20,7 +20,7 @@ from pathlib import Path
 
 from p4lab.network import namespace
 from p4lab.network.counting import ETH_P_ALL, PACKET_OUTGOING, ProbeCounter
-from p4lab.network.switches import News
+from p4lab.network.switches import News, Wire
 from p4lab.targets import TargetError
 from p4lab.targets.heard import Heard
 from p4lab.targets.tofino import client, tools
@@ -218,17 +218,7 @@ class ModelSwitches:
     def set_port(self, router: str, port: int, up: bool) -> None:
         self._switches[router].set_port(port, up)
 
-    def emulate(
-        self,
-        router: str,
-        port: int,
-        *,
-        rate: int | None,
-        delay: int,
-        jitter: int,
-        loss: float,
-        both: bool,
-    ) -> None:
+    def emulate(self, router: str, port: int, wire: Wire, *, both: bool) -> None:
         """Links have no rate, delay, jitter or loss: a model has no time. A note says so."""
 
     def probes(self) -> dict[tuple[str, int], tuple[int, int]]:
