@@ -142,16 +142,32 @@ impl<'a> Checked<'a> {
             }
             ExprKind::Struct { fields, .. } => self.eval_struct(expr, fields, params),
             ExprKind::Invalid => Some(Value::InvalidHeader),
-            ExprKind::Call { .. } => match self.calls.get(&expr.id)?.kind {
+            ExprKind::Call { args, .. } => match self.calls.get(&expr.id)?.kind {
                 CallKind::Builtin(Builtin::Size) => self.values.get(&expr.id).cloned(),
                 // A failed assertion has been reported.
                 CallKind::ExternFunction(decl) if &*decl.name.name == "static_assert" => {
                     Some(Value::Bool(true))
                 }
+                CallKind::ExternFunction(decl) => self.eval_size(&decl.name.name, args),
                 _ => None,
             },
             _ => None,
         }
+    }
+
+    /// `sizeInBits(header)` and `sizeInBytes(header)` of tofino.p4, of what always has one size.
+    fn eval_size(&self, name: &str, args: &[Arg]) -> Option<Value> {
+        let per_unit = match name {
+            "sizeInBits" => 1,
+            "sizeInBytes" => 8,
+            _ => return None,
+        };
+        let (least, most) = self.size_in_bits(self.expr_type(args.first()?.value.id))?;
+        (least == most).then(|| Value::Bits {
+            width: 32,
+            signed: false,
+            value: most.div_ceil(per_unit).into(),
+        })
     }
 
     /// Fields in the order of the type that the literal becomes.

@@ -249,14 +249,17 @@ impl<'a> Lowerer<'a, '_> {
             }
             (
                 ShapeKind::Stack {
-                    element, stride, ..
+                    element,
+                    first,
+                    stride,
+                    ..
                 },
                 Value::List(items),
             ) => {
                 let mut out = vec![0; shape.words as usize];
                 for (i, item) in items.iter().enumerate() {
                     let part = self.value_words(item, element)?;
-                    let at = 1 + i * *stride as usize;
+                    let at = *first as usize + i * *stride as usize;
                     out.get_mut(at..at + part.len())?.copy_from_slice(&part);
                 }
                 out
@@ -280,10 +283,11 @@ impl<'a> Lowerer<'a, '_> {
             }
             ShapeKind::Stack {
                 element,
+                first,
                 stride,
                 count,
             } => (0..*count)
-                .map(|i| (1 + i * stride, element.clone()))
+                .map(|i| (first + i * stride, element.clone()))
                 .collect(),
             _ => Vec::new(),
         };

@@ -26,9 +26,12 @@ pub(super) enum ShapeKind {
     Struct(Vec<(Name, u32, Type)>),
     Header(Vec<(Name, u32, Type)>),
     Union(Vec<(Name, u32, Type)>),
+    /// An array. One of headers or unions is a stack, and begins with its next-index word.
     Stack {
         element: Type,
         count: u32,
+        /// Words before the first element
+        first: u32,
         stride: u32,
     },
     /// `void`, strings, externs: nothing at run time
@@ -95,13 +98,16 @@ impl Lowerer<'_, '_> {
             }
             Type::Stack(element, count) => {
                 let stride = self.words_of(element);
+                let first =
+                    u32::from(element.is_kind(Kind::Header) || element.is_kind(Kind::Union));
                 let kind = ShapeKind::Stack {
                     element: (**element).clone(),
                     count: *count,
+                    first,
                     stride,
                 };
                 Shape {
-                    words: 1 + stride.saturating_mul(*count),
+                    words: first + stride.saturating_mul(*count),
                     kind,
                 }
             }
@@ -320,21 +326,19 @@ impl Lowerer<'_, '_> {
             ShapeKind::Stack {
                 element,
                 count,
+                first,
                 stride,
             } => {
-                out.push(leaf(
-                    dotted("$next"),
-                    offset,
-                    32,
-                    ValueKind::NextIndex,
-                    None,
-                ));
+                if *first > 0 {
+                    let next = ValueKind::NextIndex;
+                    out.push(leaf(dotted("$next"), offset, 32, next, None));
+                }
                 for i in 0..*count {
                     self.add_leaves(
                         element,
-                        offset + 1 + i * stride,
+                        offset + first + i * stride,
                         &format!("{name}[{i}]"),
-                        None,
+                        header,
                         lists,
                         out,
                     );
@@ -470,18 +474,20 @@ impl Lowerer<'_, '_> {
             ShapeKind::Stack {
                 element,
                 count,
+                first,
                 stride,
             } => {
                 self.stack_at(slot, ty, &dotted(""));
                 for i in 0..*count {
-                    self.headers_in(element, slot + 1 + i * stride, &format!("{name}[{i}]"), out);
+                    let at = slot + first + i * stride;
+                    self.headers_in(element, at, &format!("{name}[{i}]"), out);
                 }
             }
             _ => {}
         }
     }
 
-    /// The entry of [`Program::stacks`] for the stack at `slot`.
+    /// The entry of [`Program::stacks`] for the stack at `slot`; arrays of other things have none.
     pub(super) fn stack_at(&mut self, slot: Slot, ty: &Type, name: &str) -> Option<u32> {
         if let Some(index) = self.stacks.get(&slot) {
             return Some(*index);
@@ -490,6 +496,7 @@ impl Lowerer<'_, '_> {
         let ShapeKind::Stack {
             element,
             count,
+            first: 1,
             stride,
         } = &shape.kind
         else {

@@ -18,7 +18,7 @@ pub(super) enum Loc {
         valid: Option<Slot>,
         union: Option<Box<(Slot, Type)>>,
     },
-    /// `offset` words into the element number `idx` of the stack at `base` (its next-index word)
+    /// `offset` words into the element number `idx` of the array at `base`
     Dynamic {
         base: Slot,
         stack: Type,
@@ -46,6 +46,14 @@ impl Loc {
             valid: None,
             union: None,
         }
+    }
+
+    /// This place, as a part of the header with that valid word.
+    fn in_header(mut self, header: Option<Slot>) -> Loc {
+        if let Loc::Static { valid, .. } = &mut self {
+            *valid = header;
+        }
+        self
     }
 
     pub fn ty(&self) -> Type {
@@ -81,10 +89,15 @@ impl<'a> Lowerer<'a, '_> {
                     return self.field(place, &number);
                 }
                 let stack = place.ty();
+                let is_known = self.eval(index).is_some();
                 match place {
-                    Loc::Static { slot, .. } => self.picked(slot, &stack, index),
+                    // The elements of an array in a header are as valid as that.
+                    Loc::Static { slot, valid, .. } if is_known || valid.is_none() => {
+                        let element = self.picked(slot, &stack, index)?;
+                        Some(element.in_header(valid))
+                    }
                     Loc::Slice { .. } => None,
-                    Loc::Dynamic { .. } | Loc::Inside { .. } => {
+                    Loc::Static { .. } | Loc::Dynamic { .. } | Loc::Inside { .. } => {
                         let n = self.words_of(&stack);
                         let copy = self.alloc(n); // stacks are at fixed slots
                         let at = self.picked(copy, &stack, index)?;
@@ -216,6 +229,7 @@ impl<'a> Lowerer<'a, '_> {
         let ShapeKind::Stack {
             element,
             count,
+            first,
             stride,
         } = &shape.kind
         else {
@@ -224,7 +238,7 @@ impl<'a> Lowerer<'a, '_> {
         if number >= *count {
             return None;
         }
-        Some(Loc::at(slot + 1 + number * stride, element.clone()))
+        Some(Loc::at(slot + first + number * stride, element.clone()))
     }
 
     fn dynamic(&mut self, base: Slot, stack: &Type, idx: Slot) -> Option<Loc> {
@@ -293,12 +307,16 @@ impl<'a> Lowerer<'a, '_> {
         valid: Option<u32>,
     ) -> u32 {
         let shape = self.shape(stack);
-        let (count, stride) = match &shape.kind {
-            ShapeKind::Stack { count, stride, .. } => (*count, *stride),
-            _ => (0, 1),
+        let (count, first, stride) = match &shape.kind {
+            ShapeKind::Stack {
+                count,
+                first,
+                stride,
+                ..
+            } => (*count, base + first, *stride),
+            _ => (0, base, 1),
         };
         let n = self.words_of(ty);
-        let first = base + 1;
         let entry = DynamicRef {
             base: first + offset,
             stride,
@@ -371,7 +389,9 @@ impl<'a> Lowerer<'a, '_> {
                     None => self.move_words(*slot, s, n),
                 }
                 if let Some(union) = union {
-                    self.keep_one_member(&union.1.clone(), union.0, *slot, Some(*slot));
+                    // A header that is not valid makes the union invalid; bmv2 leaves the others.
+                    let when = self.binding.as_bmv2().then_some(*slot);
+                    self.keep_one_member(&union.1.clone(), union.0, *slot, when);
                 }
             }
             Loc::Dynamic {

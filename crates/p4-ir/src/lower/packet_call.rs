@@ -16,7 +16,15 @@ impl<'a> Lowerer<'a, '_> {
         base: &'a Expr,
         args: &'a [Arg],
     ) -> Option<Slot> {
-        let place = self.place(base)?;
+        let place = match self.place(base) {
+            Some(place) => place,
+            // What a function returns, a cast, a choice: a value that lies nowhere yet.
+            None if builtin == Builtin::IsValid => {
+                let ty = self.target_type(base);
+                Loc::at(self.value(base), ty)
+            }
+            None => return None,
+        };
         match builtin {
             Builtin::IsValid => return Some(self.is_valid(&place)),
             Builtin::SetValid => self.edit(&place, |this, slot, ty, union| {
@@ -26,7 +34,10 @@ impl<'a> Lowerer<'a, '_> {
                 let layout = this.header_layout(&ty);
                 this.emit(Op::SetValid { layout, base: slot });
             }),
-            Builtin::SetInvalid => self.edit(&place, |this, slot, ty, _| {
+            Builtin::SetInvalid => self.edit(&place, |this, slot, ty, union| {
+                if let Some((base, union)) = union.filter(|_| !this.binding.as_bmv2()) {
+                    this.keep_one_member(&union, base, slot, None);
+                }
                 let layout = this.header_layout(&ty);
                 this.emit(Op::SetInvalid { layout, base: slot });
             }),
@@ -313,10 +324,11 @@ impl<'a> Lowerer<'a, '_> {
             ShapeKind::Stack {
                 element,
                 count,
+                first,
                 stride,
             } => {
                 for i in 0..*count {
-                    self.emit_headers(slot + 1 + i * stride, element);
+                    self.emit_headers(slot + first + i * stride, element);
                 }
             }
             _ => {}

@@ -5,6 +5,7 @@ use super::lvalue::Loc;
 use super::{LoopJumps, Lowerer};
 use crate::ir::*;
 use p4_check::types::{Kind, Type};
+use p4_check::value::Value;
 use p4_syntax::ast::{BinOp, Block, Decl, DeclKind, Expr, ExprKind, ForVar, Stmt, StmtKind};
 
 impl<'a> Lowerer<'a, '_> {
@@ -276,20 +277,12 @@ impl<'a> Lowerer<'a, '_> {
             let (lo, hi) = (self.value_copy(lo), self.value_copy(hi));
             return self.count(&place, &ty, lo, hi, body);
         }
-        let range_type = self.target_type(range);
-        let slot = self.value_copy(range);
-        let shape = self.shape(&range_type);
-        let elements: Vec<u32> = match &shape.kind {
-            ShapeKind::Stack { count, stride, .. } => (0..*count).map(|i| 1 + i * stride).collect(),
-            ShapeKind::Struct(fields) => fields.iter().map(|(_, at, _)| *at).collect(),
-            _ => Vec::new(),
-        };
         let mut breaks = Vec::new();
-        for at in elements {
+        for element in self.elements(range) {
             if self.overgrown {
                 break;
             }
-            self.write(&place, slot + at);
+            self.write(&place, element);
             let jumps = self.loop_body(body);
             for at in jumps.continues {
                 self.patch(at);
@@ -299,6 +292,45 @@ impl<'a> Lowerer<'a, '_> {
         for at in breaks {
             self.patch(at);
         }
+    }
+
+    /// The slots of what a loop runs over, in copies that its body does not change.
+    fn elements(&mut self, range: &'a Expr) -> Vec<Slot> {
+        let ty = self.target_type(range);
+        if let Type::List(element) = &ty {
+            return self.listed(range, element);
+        }
+        let slot = self.value_copy(range);
+        let shape = self.shape(&ty);
+        match &shape.kind {
+            ShapeKind::Stack {
+                count,
+                first,
+                stride,
+                ..
+            } => (0..*count).map(|i| slot + first + i * stride).collect(),
+            ShapeKind::Struct(fields) => fields.iter().map(|(_, at, _)| slot + at).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The items of a list: a constant, a parameter of a constructor, or written in place.
+    fn listed(&mut self, list: &'a Expr, element: &Type) -> Vec<Slot> {
+        if let Some(Value::List(items)) = self.eval(list) {
+            let slots = items.iter().map(|item| self.materialize(item, element));
+            if let Some(slots) = slots.collect() {
+                return slots;
+            }
+        }
+        let mut written = list;
+        while let ExprKind::Cast(_, inner) = &written.kind {
+            written = inner;
+        }
+        let ExprKind::List { items, .. } = &written.kind else {
+            self.refuse("E0603", list.span, "this list is not known at compile time");
+            return Vec::new();
+        };
+        items.iter().map(|item| self.value_copy(item)).collect()
     }
 
     /// `for (x in lo .. hi)`, both ends included; ends before the counter could wrap.

@@ -313,3 +313,37 @@ fn names_of_the_control_plane_are_those_of_annotations() {
         ]
     );
 }
+
+/// An array in a header is its elements, one after the other, and as valid as the header: more would
+/// move all that follows in the packet.
+#[test]
+fn arrays_in_headers_take_the_room_of_their_elements() {
+    let text = |control: &str| {
+        format!(
+            "header list_t {{ bit<8> count; bit<8>[3] items; bit<16> rest; }}
+struct headers_t {{ list_t list; }}
+struct meta_t {{ bit<8> x; bit<8> y; }}
+parser MyParser(packet_in packet, out headers_t hdr, inout meta_t meta) {{
+    state start {{ packet.extract(hdr.list); transition accept; }}
+}}
+control MyControl(inout headers_t hdr, inout meta_t meta) {{ apply {{ {control} }} }}
+control MyDeparser(packet_out packet, in headers_t hdr) {{ apply {{ packet.emit(hdr); }} }}
+Switch(MyParser(), MyControl(), MyDeparser()) main;
+"
+        )
+    };
+    let change = "hdr.list.items[1] = 0xee; hdr.list.items[meta.x] = hdr.list.items[meta.x - 2];";
+    let mut bench = Bench::new(&text(change));
+    bench.set("meta.x", &[2]);
+    bench.load(&[3, 10, 11, 12, 0xab, 0xcd]);
+    assert_eq!(bench.parse(), Outcome::Done);
+    bench.control();
+    assert_eq!(bench.deparse(), [3, 10, 0xee, 10, 0xab, 0xcd]);
+
+    let invalid = "hdr.list.setInvalid(); hdr.list.items[1] = 4; hdr.list.items[meta.x] = 5;
+        meta.y = hdr.list.items[1] + hdr.list.items[meta.x];";
+    let mut bench = Bench::new(&text(invalid));
+    bench.set("meta.x", &[2]);
+    bench.control();
+    assert_eq!(bench.get("meta.y"), 0);
+}

@@ -76,6 +76,71 @@ fn one_member_of_a_union_makes_way_for_the_next() {
     assert_eq!(after(declarations, "", body, 0, &["y", "b"]), [31, 1]);
 }
 
+/// 8.20: a member that is not the valid one is made invalid, and the union still sends a header.
+#[test]
+fn a_member_made_invalid_makes_the_union_invalid() {
+    let declarations = "
+        header a_t { bit<8> v; } header b_t { bit<16> v; }
+        header_union u_t { a_t a; b_t b; }";
+    for change in ["u.a.setInvalid();", "a_t none; u.a = none;"] {
+        let body = format!(
+            "u_t u; u.b = {{7}}; {change}
+             if (!u.isValid() && !u.b.isValid()) {{ meta.y = 1; }}"
+        );
+        assert_eq!(after(declarations, "", &body, 0, &["y"]), [1], "{change}");
+    }
+}
+
+/// 8.17: a header that a function returns, or that is put together, would never be valid.
+#[test]
+fn values_can_be_asked_whether_they_are_valid() {
+    let declarations = "
+        header a_t { bit<8> v; } header b_t { bit<16> v; }
+        header_union u_t { a_t a; b_t b; }
+        struct s_t { a_t a; }
+        a_t same(in a_t a) { return a; }
+        s_t within(in a_t a) { return { a }; }
+        u_t union(in b_t b) { u_t u; u.b = b; return u; }";
+    let valid = "a_t a; b_t b; if (meta.x == 1) { a = {5}; b = {6}; }";
+    for asked in [
+        "same(a).isValid()",
+        "within(a).a.isValid()",
+        "((s_t){ a = a }).a.isValid()",
+        "(meta.b ? b : b).isValid()",
+        "union(b).isValid()",
+        "union(b).b.isValid()",
+    ] {
+        let body = format!("{valid} if ({asked}) {{ meta.y = 1; }}");
+        for x in [0, 1] {
+            assert_eq!(after(declarations, "", &body, x, &["y"]), [x], "{asked}");
+        }
+    }
+    let body = "if (((a_t){ 5 }).isValid() && !union({ 1 }).a.isValid()) { meta.y = 1; }";
+    assert_eq!(after(declarations, "", body, 0, &["y"]), [1]);
+}
+
+/// 12.6: the body would not run at all.
+#[test]
+fn loops_run_over_lists() {
+    let declarations = "
+        const list<bit<8>> BITS = { 1, 2, 4 };
+        control each(inout bit<8> sum)(list<tuple<bit<8>, bit<8>>> pairs) {
+            apply { for (tuple<bit<8>, bit<8>> p in pairs) { sum = sum * p[0] + p[1]; } }
+        }";
+    let sum = |list: &str| {
+        let body = format!("for (bit<8> v in {list}) {{ meta.y = meta.y + v; }}");
+        after(declarations, "", &body, 30, &["y"])[0]
+    };
+    assert_eq!(sum("BITS"), 7);
+    assert_eq!(sum("(list<bit<8>>){ 1, 2, 3 }"), 6);
+    assert_eq!(sum("(list<bit<8>>){ 1, meta.x }"), 31);
+    // What the body changes does not change the list.
+    assert_eq!(sum("(list<bit<8>>){ 1, meta.y, meta.y }"), 1);
+    let locals = "each({ { 2, 3 }, { 4, 5 } }) both;";
+    let body = "meta.y = 1; both.apply(meta.y);";
+    assert_eq!(after(declarations, locals, body, 0, &["y"]), [25]);
+}
+
 /// 8.18: labels would be lost or doubled.
 #[test]
 fn stacks_shift_and_new_elements_are_invalid() {
