@@ -5,7 +5,9 @@ use crate::ir::*;
 use num_bigint::BigInt;
 use p4_check::types::{Kind, Type};
 use p4_check::value::{wrap, Value};
-use p4_syntax::ast::{Annotation as AstAnnotation, AnnotationBody, DeclKind, ExprKind, Name};
+use p4_syntax::ast::{
+    Annotation as AstAnnotation, AnnotationBody, DeclKind, ExprKind, Name, TypeKind,
+};
 use p4_syntax::span::Span;
 use std::rc::Rc;
 
@@ -241,6 +243,14 @@ impl Lowerer<'_, '_> {
                 kind: leaf.kind,
             });
         }
+        if fields.iter().filter(|field| field.varbit).count() > 1 {
+            self.refuse_with(
+                "E0603",
+                self.second_varbit(ty).unwrap_or(self.span),
+                "a header with two varbit fields cannot be executed",
+                "make two headers of it, or one longer varbit field",
+            );
+        }
         let filling = match &shape.kind {
             ShapeKind::Header(parts) => self.filling(parts),
             _ => 0,
@@ -265,6 +275,18 @@ impl Lowerer<'_, '_> {
         });
         self.layouts.insert(ty.clone(), id);
         id
+    }
+
+    fn second_varbit(&self, header: &Type) -> Option<Span> {
+        let Type::Named(Kind::Header, id, ..) = header else {
+            return None;
+        };
+        let DeclKind::Header { fields, .. } = &self.checked.decls.get(id)?.kind else {
+            return None;
+        };
+        let is_varbit =
+            |field: &&p4_syntax::ast::Field| matches!(field.ty.kind, TypeKind::Varbit(_));
+        Some(fields.iter().filter(is_varbit).nth(1)?.name.span)
     }
 
     /// The scalar parts of a type in order, valid words and next indices included.

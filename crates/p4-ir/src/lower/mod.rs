@@ -346,8 +346,18 @@ impl<'a, 'c> Lowerer<'a, 'c> {
 
     /// Reports something that cannot be executed (yet); lowering goes on to find more.
     fn refuse(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
+        self.refuse_with(code, span, message, remedy(code));
+    }
+
+    fn refuse_with(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+        remedy: &str,
+    ) {
         let message = p4_check::sentence(&message.into());
-        let remedy = p4_check::sentence(remedy(code));
+        let remedy = p4_check::sentence(remedy);
         self.diagnostics
             .push(Diagnostic::error(code, span, message).hint(remedy));
     }

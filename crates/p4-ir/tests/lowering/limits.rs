@@ -82,3 +82,12 @@ fn ordinary_nesting_is_no_trouble() {
         control c(inout bit<32> x) { b() one; b() two; apply { one.apply(x); two.apply(x); } }";
     assert!(refusals(&program(text, "c")).is_empty());
 }
+
+/// What is said of it would have no place, and the student no header to look at.
+#[test]
+fn a_second_varbit_is_refused() {
+    let text = "
+        header h_t { bit<8> a; varbit<32> x; varbit<8> y; }
+        control c(inout bit<32> x) { h_t h; apply { h.setInvalid(); } }";
+    assert_eq!(refusals(&program(text, "c")), ["E0603"]);
+}
