@@ -133,14 +133,8 @@ impl<'a> Lowerer<'a, '_> {
         match self.place(expr) {
             Some(place) => self.read(&place),
             None => {
-                // An element of a value that is not a variable, such as a constant tuple
                 if let ExprKind::Index(base, index) = &expr.kind {
-                    let ty = self.target_type(base);
-                    let slot = self.value(base);
-                    let number = self
-                        .eval(index)
-                        .and_then(|v| v.as_int().map(|v| v.to_string()));
-                    if let Some(place) = number.and_then(|n| self.field(Loc::at(slot, ty), &n)) {
+                    if let Some(place) = self.element_of_value(base, index) {
                         return self.read(&place);
                     }
                 }
@@ -148,6 +142,20 @@ impl<'a> Lowerer<'a, '_> {
                 self.number(0)
             }
         }
+    }
+
+    /// An element of what is not a variable: of a constant tuple, of what a function returns.
+    fn element_of_value(&mut self, base: &'a Expr, index: &'a Expr) -> Option<Loc> {
+        let ty = self.target_type(base);
+        let slot = self.value(base);
+        if let Type::Stack(..) = ty {
+            let n = self.words_of(&ty);
+            let copy = self.alloc(n); // stacks are at fixed slots
+            self.move_words(copy, slot, n);
+            return self.picked(copy, &ty, index);
+        }
+        let number = self.eval(index)?.as_int()?.to_string();
+        self.field(Loc::at(slot, ty), &number)
     }
 
     fn member_value(&mut self, expr: &'a Expr, base: &'a Expr, name: &str) -> Slot {

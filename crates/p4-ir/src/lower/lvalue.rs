@@ -134,7 +134,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// The element of the stack at `slot` that an index names.
-    fn picked(&mut self, slot: Slot, stack: &Type, index: &'a Expr) -> Option<Loc> {
+    pub(super) fn picked(&mut self, slot: Slot, stack: &Type, index: &'a Expr) -> Option<Loc> {
         if let Some(value) = self.eval(index) {
             let number: u32 = value.as_int()?.try_into().ok()?;
             return self.element(slot, stack, number);

@@ -119,6 +119,19 @@ fn values_can_be_asked_whether_they_are_valid() {
     assert_eq!(after(declarations, "", body, 0, &["y"]), [1]);
 }
 
+/// 8.18: elements of an array that a function returns.
+#[test]
+fn elements_of_values_are_picked() {
+    let declarations = "
+        header a_t { bit<8> v; }
+        a_t[2] both(in bit<8> v) { a_t[2] s; s[1].setValid(); s[1].v = v; return s; }";
+    let body = "
+        if (both(7)[meta.x].isValid()) { meta.y = both(9)[1].v + both(1)[meta.x].v; }
+        if (!both(7)[0].isValid()) { meta.w = 1; }";
+    assert_eq!(after(declarations, "", body, 1, &["y", "w"]), [10, 1]);
+    assert_eq!(after(declarations, "", body, 0, &["y", "w"]), [0, 1]);
+}
+
 /// 12.6: the body would not run at all.
 #[test]
 fn loops_run_over_lists() {
