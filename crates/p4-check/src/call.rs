@@ -287,6 +287,12 @@ impl<'a> Checker<'a> {
             ("pop_front", Type::Stack(..)) => (Builtin::PopFront, Type::Void, true),
             _ => return None,
         };
+        if let Type::Stack(element, _) = base_type {
+            if !self.holds_headers(element) {
+                self.not_a_header_stack(member, element);
+                return Some(Type::Unknown);
+            }
+        }
         let wanted = usize::from(matches!(builtin, Builtin::PushFront | Builtin::PopFront));
         self.args_only(args);
         if args.len() != wanted {
@@ -301,12 +307,24 @@ impl<'a> Checker<'a> {
                 ),
             );
         } else if let Some(arg) = args.first() {
-            match self.const_value(&arg.value) {
-                Some(value)
-                    if value
-                        .as_int()
-                        .is_some_and(|v| v.sign() != num_bigint::Sign::Minus) => {}
-                _ => self.error(
+            let value = self.const_value(&arg.value);
+            match value.as_ref().and_then(|value| value.as_int()) {
+                Some(count) if count.sign() == num_bigint::Sign::Minus => {
+                    let message = format!(
+                        "`{}` moves by a number that is not negative, but this is {count}",
+                        member.name
+                    );
+                    let other = match builtin {
+                        Builtin::PushFront => "pop_front",
+                        _ => "push_front",
+                    };
+                    self.report(
+                        Diagnostic::error("E0320", arg.value.span, message)
+                            .hint(format!("`{other}` moves the other way")),
+                    );
+                }
+                Some(_) => {}
+                None => self.error(
                     "E0501",
                     arg.value.span,
                     format!(

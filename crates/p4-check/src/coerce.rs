@@ -1,6 +1,7 @@
 //! Type inference and implicit conversion (specification 8.11, 8.26).
 
 use crate::args::contains;
+use crate::hints::counted;
 use crate::types::{Kind, Type};
 use crate::Checker;
 use p4_syntax::ast::*;
@@ -96,6 +97,10 @@ impl<'a> Checker<'a> {
             }
             return false;
         }
+        if let Some(diagnostic) = self.other_count(expr, &target) {
+            self.report(diagnostic);
+            return false;
+        }
         let mut diagnostic = Diagnostic::error(
             "E0302",
             expr.span,
@@ -120,6 +125,35 @@ impl<'a> Checker<'a> {
         }
         self.report(diagnostic);
         false
+    }
+
+    /// What is wrong with a list of another number of values than a struct or header has fields.
+    fn other_count(&self, expr: &Expr, target: &Type) -> Option<Diagnostic> {
+        let ExprKind::List { items, rest } = &expr.kind else {
+            return None;
+        };
+        let Type::Named(Kind::Struct | Kind::Header, ..) = target else {
+            return None;
+        };
+        let fields = self.fields_of(target)?;
+        if items.len() == fields.len() {
+            return None;
+        }
+        let message = format!(
+            "{target} has {}, but this gives {}",
+            counted(fields.len(), "field"),
+            counted(items.len(), "value")
+        );
+        let names: Vec<&str> = fields.iter().map(|(name, ..)| &**name).collect();
+        let hint = match names.len() {
+            _ if items.len() < names.len() && !rest => {
+                let missing = names[items.len()..].join(", ");
+                format!("give a value for {missing}, too, or end the list with `...`")
+            }
+            0 => "write `{}`".to_string(),
+            _ => format!("it has {}, in this order", names.join(", ")),
+        };
+        Some(Diagnostic::error("E0302", expr.span, message).hint(hint))
     }
 
     pub(crate) fn try_coerce(&mut self, expr: &'a Expr, from: &Type, target: &Type) -> bool {

@@ -158,7 +158,15 @@ impl<'a> Checker<'a> {
             );
         }
         if list.is_const {
-            return;
+            return self.report(
+                Diagnostic::error(
+                    "E0417",
+                    first.span,
+                    "entries that are `const` cannot have priorities: of those that match, the first wins",
+                )
+                .label(list.span, "these entries")
+                .hint("write them in the order you want, without priorities, or leave `const` out"),
+            );
         }
         if let Some(entry) = list.entries.first().filter(|e| e.priority.is_none()) {
             return self.report(

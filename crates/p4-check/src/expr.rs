@@ -8,6 +8,7 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
+use p4_syntax::span::Span;
 
 impl<'a> Checker<'a> {
     /// Finds the type of `expr`, notes it and returns it.
@@ -217,6 +218,10 @@ impl<'a> Checker<'a> {
                 }
             },
             Type::Stack(element, _) => match name {
+                "next" | "last" | "lastIndex" if !self.holds_headers(element) => {
+                    self.not_a_header_stack(member, element);
+                    (**element).clone()
+                }
                 "next" | "last" => {
                     if !self.context.in_parser {
                         self.report(
@@ -260,6 +265,14 @@ impl<'a> Checker<'a> {
                     &["hit".into(), "miss".into(), "action_run".into()],
                 ),
             },
+            Type::Table(_) if matches!(name, "hit" | "miss" | "action_run") => {
+                let message = format!("a table has no `{name}` before it is applied");
+                self.report(
+                    Diagnostic::error("E0305", member.span, message)
+                        .hint(format!("write `.apply().{name}`")),
+                );
+                Type::Unknown
+            }
             _ => {
                 self.error(
                     "E0305",
@@ -269,6 +282,26 @@ impl<'a> Checker<'a> {
                 Type::Unknown
             }
         }
+    }
+
+    /// Whether an array of these is a header stack; what a type parameter stands for may be a header.
+    pub(crate) fn holds_headers(&self, element: &Type) -> bool {
+        matches!(
+            element,
+            Type::Named(Kind::Header | Kind::Union, ..) | Type::Param(..) | Type::Unknown
+        )
+    }
+
+    pub(crate) fn not_a_header_stack(&mut self, member: &Ident, element: &Type) {
+        let message = format!(
+            "only stacks of headers have `{}`, but the elements of this array are {element}",
+            member.name
+        );
+        let hint = match &*member.name {
+            "push_front" | "pop_front" => "assign the elements one by one: `array[1] = array[0];`",
+            _ => "write an index, as in `array[0]`",
+        };
+        self.report(Diagnostic::error("E0322", member.span, message).hint(hint));
     }
 
     fn no_member(&mut self, ty: &Type, member: &Ident, names: &[Name]) -> Type {
@@ -327,6 +360,32 @@ impl<'a> Checker<'a> {
         }
     }
 
+    fn index_outside(&mut self, span: Span, value: &BigInt, size: usize, base: &Type) {
+        let what = match base {
+            Type::Tuple(_) => "tuple",
+            _ => "stack",
+        };
+        let (message, hint) = match (size, what) {
+            (0, "tuple") => (
+                "this tuple has no components, so no index fits".to_string(),
+                "give the tuple a component, as in `tuple<bit<8>>`",
+            ),
+            (0, _) => (
+                "this stack has no elements, so no index fits".to_string(),
+                "declare it with a size of at least 1",
+            ),
+            (_, "tuple") => (
+                format!("the index {value} is outside of 0 .. {}", size - 1),
+                "a tuple of N components has the indices 0 to N-1",
+            ),
+            _ => (
+                format!("the index {value} is outside of 0 .. {}", size - 1),
+                "a stack of N elements has the indices 0 to N-1",
+            ),
+        };
+        self.report(Diagnostic::error("E0306", span, message).hint(hint));
+    }
+
     fn index(&mut self, base: &'a Expr, index: &'a Expr) -> Type {
         let base_type = self.value_expr(base);
         let index_type = self.value_expr(index);
@@ -363,14 +422,7 @@ impl<'a> Checker<'a> {
         };
         if let Some(value) = &constant {
             if value.is_negative() || *value >= BigInt::from(size) {
-                self.error(
-                    "E0306",
-                    index.span,
-                    format!(
-                        "the index {value} is outside of 0 .. {}",
-                        size.saturating_sub(1)
-                    ),
-                );
+                self.index_outside(index.span, value, size, &base_type);
                 return Type::Unknown;
             }
         }

@@ -78,6 +78,7 @@ pub(crate) fn usual(code: &str) -> Option<&'static str> {
         "E0509" => "use literals and constants only",
         "W0404" => "let another state go there, or remove it",
         "W0419" => "remove the entry, or make its keys differ",
+        "W0426" => "write `default` last, or remove the case",
         "W0505" => "write a wider type, or a value that fits",
         "W0506" => "write the lower end first",
         _ => return None,

@@ -18,22 +18,26 @@ impl<'a> Checker<'a> {
                     true
                 }
                 Some(Def::Param(param)) => {
-                    let how = if param.direction == Direction::In {
-                        "is `in`"
+                    // What has no direction is an action's data or a constructor parameter, for which
+                    // `inout` is no way out: no entry and no constructor could give it.
+                    let name = &path.ident.name;
+                    let (how, hint) = if param.direction == Direction::In {
+                        let hint = "declare it `inout`, or copy it to a variable first";
+                        ("is `in`", hint.to_string())
                     } else {
-                        "has no direction"
+                        let ty = self.out.type_ref(param.ty.id).written();
+                        let hint =
+                            format!("copy it to a variable and change that: `{ty} copy = {name};`");
+                        ("has no direction", hint)
                     };
                     self.report(
                         Diagnostic::error(
                             "E0324",
                             expr.span,
-                            format!(
-                                "`{}` cannot be changed: the parameter {how}",
-                                path.ident.name
-                            ),
+                            format!("`{name}` cannot be changed: the parameter {how}"),
                         )
                         .label(param.name.span, "declared here")
-                        .hint("declare it `inout`, or copy it to a variable first"),
+                        .hint(hint),
                     );
                     false
                 }

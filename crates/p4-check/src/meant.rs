@@ -1,7 +1,8 @@
 //! What was meant by a name that nothing declares: a field without what it is in, a name with a
 //! letter wrong, or one with a word left out.
 
-use crate::types::Type;
+use crate::type_ref::MAX_WIDTH;
+use crate::types::{Kind, Type};
 use crate::{Checker, Def};
 use p4_syntax::ast::{DeclKind, Name};
 use p4_syntax::edit_distance;
@@ -13,8 +14,13 @@ impl Checker<'_> {
     /// The remedy, if there is a name in sight that is like it.
     pub(crate) fn meant(&self, name: &str) -> Option<String> {
         let words = self.places_of(name, 1);
-        let found = if !words.is_empty() {
+        let methods = self.methods_named(name);
+        let found = if let Some(word) = of_other_languages(name) {
+            vec![word]
+        } else if !words.is_empty() {
             words
+        } else if !methods.is_empty() {
+            methods
         } else if let Some(near) = self.near(name).or_else(|| self.longer(name)) {
             vec![near]
         } else {
@@ -35,6 +41,30 @@ impl Checker<'_> {
                 self.fields_named(name, owner, &ty, dots, &mut found);
             }
         }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// The methods of this name of what is in sight: `packet.extract`.
+    fn methods_named(&self, name: &str) -> Vec<String> {
+        let has_method = |def: &Def| {
+            let ty = self.type_of(def)?;
+            let Type::Named(Kind::Extern, id, ..) = ty else {
+                return None;
+            };
+            match &self.out.decls.get(&id)?.kind {
+                DeclKind::ExternObject { methods, .. } => {
+                    methods.iter().find(|method| &*method.name.name == name)
+                }
+                _ => None,
+            }
+        };
+        let objects = self.scopes.visible();
+        let with_method = objects.filter(|(_, def)| has_method(def).is_some());
+        let mut found: Vec<String> = with_method
+            .map(|(object, _)| format!("{object}.{name}"))
+            .collect();
         found.sort();
         found.dedup();
         found
@@ -65,6 +95,7 @@ impl Checker<'_> {
                 DeclKind::Variable { ty, .. } => ty,
                 _ => return None,
             },
+            Def::Instance(decl) => return Some(self.out.expr_type(decl.id).clone()),
             _ => return None,
         };
         Some(self.out.type_ref(ty.id).clone())
@@ -95,4 +126,23 @@ impl Checker<'_> {
             .map(|(name, _)| name)
             .filter(|n| !n.is_empty())
     }
+}
+
+/// What P4 writes for a word of C or Python: `true` for `True`, `bit<8>` for `uint8_t`.
+fn of_other_languages(name: &str) -> Option<String> {
+    match name {
+        "True" | "TRUE" => return Some("true".into()),
+        "False" | "FALSE" => return Some("false".into()),
+        "boolean" => return Some("bool".into()),
+        _ => {}
+    }
+    let name = name.strip_suffix("_t").unwrap_or(name);
+    let types = [("uint", "bit"), ("bit", "bit"), ("int", "int")];
+    types.into_iter().find_map(|(prefix, ty)| {
+        let width = name.strip_prefix(prefix)?.trim_start_matches('_');
+        let bits: u32 = width.parse().ok()?;
+        (1..=MAX_WIDTH)
+            .contains(&bits)
+            .then(|| format!("{ty}<{bits}>"))
+    })
 }

@@ -159,6 +159,16 @@ impl<'a> Checker<'a> {
             _ if *ta == Type::Bool || *tb == Type::Bool => {
                 diagnostic.hint("on bools use `&&`, `||` and `!`")
             }
+            _ if ta == tb => {
+                diagnostic.message = format!("`{}` does not work on {ta}", operator_symbol(op));
+                diagnostic.hint(match (ta, op) {
+                    (Type::Param(..), _) => {
+                        "a type parameter may stand for any type, so its values can only be copied: write the type itself"
+                    }
+                    (_, BinOp::Eq | BinOp::Ne) => "compare their parts, one by one",
+                    _ => "use numbers, such as the fields that it has",
+                })
+            }
             _ => diagnostic,
         };
         self.report(diagnostic);
@@ -349,6 +359,8 @@ impl<'a> Checker<'a> {
                 target.written(),
                 between.written()
             ));
+        } else if let Some(hint) = no_number(&f, &t) {
+            diagnostic = diagnostic.hint(hint);
         }
         self.report(diagnostic);
         target
@@ -433,6 +445,27 @@ impl<'a> Checker<'a> {
         }
         Type::Set(Box::new(ta))
     }
+}
+
+/// What to do about a cast from or to a type whose values are no numbers.
+fn no_number(from: &Type, to: &Type) -> Option<String> {
+    let hint = match (from, to) {
+        (Type::Bool, _) | (_, Type::Bool) => return None,
+        (Type::Named(Kind::Enum, _, name, _), _) | (_, Type::Named(Kind::Enum, _, name, _)) => {
+            format!("the members of an enum are numbers only if it has a type: `enum bit<8> {name} {{ ... }}` with a value for each")
+        }
+        (Type::Error, _) | (_, Type::Error) => {
+            "errors are not numbers: compare them, as in `if (e == error.NoError) { ... }`".into()
+        }
+        (Type::Named(Kind::Struct | Kind::Header, ..), _) => {
+            "cast its fields one by one, or join them with `++`".into()
+        }
+        (_, Type::Named(Kind::Struct | Kind::Header, ..)) => {
+            "give each field its value: `{ a, b }`".into()
+        }
+        _ => "only numbers, and enums with a type, can be cast to each other; bool casts to bit<1> and back".into(),
+    };
+    Some(hint)
 }
 
 fn is_comparison(op: BinOp) -> bool {

@@ -222,6 +222,20 @@ impl<'a> Checker<'a> {
             self.keyset(&case.keyset, &types, case.span);
             self.next_state(&case.next, states);
         }
+        self.cases_behind_default(cases);
+    }
+
+    /// The first case that fits counts, so nothing comes to those behind one that always fits.
+    fn cases_behind_default(&mut self, cases: &'a [SelectCase]) {
+        let Some(first) = cases.iter().position(always_fits) else {
+            return;
+        };
+        for case in &cases[first + 1..] {
+            self.report(
+                Diagnostic::warning("W0426", case.span, "this case never matches")
+                    .label(cases[first].span, "this one always does, and comes first"),
+            );
+        }
     }
 
     fn selectable(&self, ty: &Type) -> bool {
@@ -372,6 +386,12 @@ fn is_control_flow(kind: &StmtKind) -> bool {
     )
 }
 
+/// Whether the case is `default` or `_`, for each part of the key.
+fn always_fits(case: &SelectCase) -> bool {
+    let mut parts = case.keyset.iter();
+    parts.all(|part| matches!(part.kind, ExprKind::DontCare))
+}
+
 /// Names of the states that `state` can go to.
 fn successors(state: &State) -> Vec<&str> {
     match &state.transition {
@@ -380,7 +400,7 @@ fn successors(state: &State) -> Vec<&str> {
         // A key that no case matches ends the parser with an error.
         Transition::Select { cases, .. } => {
             let mut names: Vec<&str> = cases.iter().map(|c| &*c.next.name).collect();
-            if !cases.iter().any(|c| matches!(c.keyset.as_slice(), [only] if matches!(only.kind, ExprKind::DontCare))) {
+            if !cases.iter().any(always_fits) {
                 names.push("reject");
             }
             names

@@ -24,8 +24,11 @@ impl<'a> Checker<'a> {
         match &stmt.kind {
             StmtKind::Empty => {}
             StmtKind::Decl(decl) => {
-                match decl.kind {
-                    DeclKind::Variable { .. } => self.hides_parameter(&decl.name),
+                match &decl.kind {
+                    DeclKind::Variable { ty, init } => {
+                        self.hides_parameter(&decl.name);
+                        return self.variable(decl, ty, init.as_ref(), true);
+                    }
                     DeclKind::Instance { .. } => self.instance_among_statements(decl),
                     _ => {}
                 }
@@ -353,42 +356,91 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// An instance that is declared like a variable: `counter c;`
+    fn instance_as_variable(&mut self, decl: &Decl, declared: &Type, among_statements: bool) {
+        let name = &decl.name.name;
+        let Type::Named(_, id, type_name, _) = declared else {
+            return;
+        };
+        let packet = match &**type_name {
+            "packet_in" => Some("read from the packet in the parser, which has it as a parameter"),
+            "packet_out" => {
+                Some("emit headers in the deparser, which has the packet as a parameter")
+            }
+            _ => None,
+        };
+        let (message, hint) = match packet {
+            Some(hint) => (
+                format!("`{name}` is {declared}, and a program cannot make a packet of its own"),
+                hint.to_string(),
+            ),
+            None => {
+                let params = self
+                    .out
+                    .decls
+                    .get(id)
+                    .map_or(&[][..], |d| longest_constructor(d));
+                let params: Vec<&str> = params.iter().map(|p| &*p.name.name).collect();
+                let place = match among_statements {
+                    true => "declare it above, outside of the statements:",
+                    false => "write",
+                };
+                let written = declared.written();
+                (
+                    format!(
+                        "`{name}` is an instance of {declared}, so it needs constructor arguments"
+                    ),
+                    format!("{place} `{written}({}) {name};`", params.join(", ")),
+                )
+            }
+        };
+        self.report(Diagnostic::error("E0352", decl.span, message).hint(hint));
+    }
+
+    fn variable(
+        &mut self,
+        decl: &'a Decl,
+        ty: &'a TypeRef,
+        init: Option<&'a Expr>,
+        among_statements: bool,
+    ) {
+        self.out.decls.insert(decl.id, decl);
+        self.annotations(&decl.annotations);
+        let declared = self.type_ref(ty);
+        if matches!(
+            declared,
+            Type::Named(
+                Kind::Extern
+                    | Kind::Package
+                    | Kind::Parser
+                    | Kind::Control
+                    | Kind::ParserType
+                    | Kind::ControlType,
+                ..
+            )
+        ) {
+            self.instance_as_variable(decl, &declared, among_statements);
+        } else if matches!(
+            declared,
+            Type::Int | Type::Void | Type::String | Type::MatchKind
+        ) {
+            self.error(
+                "E0302",
+                ty.span,
+                format!("a variable cannot be of type {declared}"),
+            );
+        }
+        if let Some(init) = init {
+            self.value_expr(init);
+            self.coerce(init, &declared);
+        }
+        self.declare(&decl.name, Def::Var(decl));
+    }
+
     /// A declaration inside a parser, control, block or instance body.
     pub(crate) fn local(&mut self, decl: &'a Decl) {
         match &decl.kind {
-            DeclKind::Variable { ty, init } => {
-                self.out.decls.insert(decl.id, decl);
-                self.annotations(&decl.annotations);
-                let declared = self.type_ref(ty);
-                if matches!(
-                    declared,
-                    Type::Named(
-                        Kind::Extern
-                            | Kind::Package
-                            | Kind::Parser
-                            | Kind::Control
-                            | Kind::ParserType
-                            | Kind::ControlType,
-                        ..
-                    )
-                ) {
-                    self.report(Diagnostic::error("E0352", decl.span, format!("`{}` is an instance of {declared}, so it needs constructor arguments", decl.name.name)).hint(format!("write `{}() {};`", declared.written(), decl.name.name)));
-                } else if matches!(
-                    declared,
-                    Type::Int | Type::Void | Type::String | Type::MatchKind
-                ) {
-                    self.error(
-                        "E0302",
-                        ty.span,
-                        format!("a variable cannot be of type {declared}"),
-                    );
-                }
-                if let Some(init) = init {
-                    self.value_expr(init);
-                    self.coerce(init, &declared);
-                }
-                self.declare(&decl.name, Def::Var(decl));
-            }
+            DeclKind::Variable { ty, init } => self.variable(decl, ty, init.as_ref(), false),
             DeclKind::Const { .. } | DeclKind::Instance { .. } | DeclKind::Function { .. } => {
                 self.declaration(decl)
             }
@@ -441,4 +493,26 @@ pub(crate) fn always_returns(stmts: &[Stmt]) -> bool {
         }
         _ => false,
     })
+}
+
+/// The parameters of the constructor that has the most.
+fn longest_constructor(decl: &Decl) -> &[Param] {
+    match &decl.kind {
+        DeclKind::ExternObject { methods, .. } => {
+            let constructors = methods.iter().filter_map(|method| match &method.kind {
+                DeclKind::Method {
+                    proto,
+                    is_constructor: true,
+                    ..
+                } => Some(proto.params.as_slice()),
+                _ => None,
+            });
+            constructors
+                .max_by_key(|params| params.len())
+                .unwrap_or(&[])
+        }
+        DeclKind::Parser { ctor_params, .. } | DeclKind::Control { ctor_params, .. } => ctor_params,
+        DeclKind::Package { params, .. } => params,
+        _ => &[],
+    }
 }

@@ -198,7 +198,9 @@ impl<'a> Checker<'a> {
             self.error("E0320", expr.span, message);
         } else if limited.is_none() {
             let message = format!("{what} must be less than {}", 1_u32 << 31);
-            self.error("E0319", expr.span, message);
+            self.report(
+                Diagnostic::error("E0319", expr.span, message).hint("use a smaller number"),
+            );
         }
         limited
     }
@@ -304,12 +306,18 @@ impl<'a> Checker<'a> {
         if let (Type::Named(_, id, ..), true) = (ty, values > 0) {
             self.oversized.insert(*id);
         }
-        let message = if depth > MAX_DEPTH {
-            format!("types can be nested {MAX_DEPTH} levels deep, not {depth}")
+        let (message, hint) = if depth > MAX_DEPTH {
+            (
+                format!("types can be nested {MAX_DEPTH} levels deep, not {depth}"),
+                "put some of its structs directly into the outer ones",
+            )
         } else {
-            format!("a type can hold {MAX_VALUES} values, not {values}")
+            (
+                format!("a type can hold {MAX_VALUES} values, not {values}"),
+                "use a smaller array, or a register, which holds more",
+            )
         };
-        self.error("E0319", at, message);
+        self.report(Diagnostic::error("E0319", at, message).hint(hint));
         false
     }
 

@@ -70,6 +70,7 @@ const CLASSES: &[(&str, &[&str])] = &[
     ("Target model error", &["E0414"]),
     ("keys", &["E0419", "W0419"]),
     ("unreachable", &["E0420", "W0404"]),
+    ("parser-transition", &["W0426"]),
     ("mismatch", &["W0505"]),
 ];
 

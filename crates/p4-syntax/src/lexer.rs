@@ -324,6 +324,11 @@ impl Lexer {
                 Some(_) => self.at += 1,
             }
         };
+        if kind == TokenKind::OpenString && !self.in_directive {
+            self.at = self
+                .at
+                .min(chunk + text_before_closers(&self.text[chunk..self.at]));
+        }
         content.push_str(&self.text[chunk..self.at]);
         if kind == TokenKind::Str {
             self.at += 1;
@@ -343,6 +348,13 @@ pub fn string_goes_on(before: &str, rest: &str) -> bool {
     }
     let end = rest.find(['"', ';', '{', '}']);
     end.is_some_and(|end| rest[end..].starts_with('"'))
+}
+
+/// How much of an open string is before the brackets and the `;` that end its line: in
+/// `log_msg("text); }` the quote is all that is missing, and what follows is read as it was meant.
+fn text_before_closers(text: &str) -> usize {
+    let is_closer = |c: char| matches!(c, ')' | ']' | '}' | ';') || c.is_ascii_whitespace();
+    text.trim_end_matches(is_closer).len()
 }
 
 fn is_blank(byte: u8) -> bool {

@@ -31,10 +31,18 @@ pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut F
         },
     );
     lints.unattached_meters();
+    let mut checksums = blocks
+        .top
+        .iter()
+        .filter(|(role, _)| *role == Role::Checksum);
+    // One control may be given for both.
+    if let (Some((_, verifies)), Some((_, updates))) = (checksums.next(), checksums.next()) {
+        lints.checksums(verifies, "verify_checksum");
+        lints.checksums(updates, "update_checksum");
+    }
     for (role, block) in &blocks.top {
         match role {
             Role::Ingress | Role::Egress => lints.tables(block),
-            Role::Checksum => lints.checksums(block),
             Role::Deparser => lints.deparser(block),
             _ => {}
         }
@@ -345,7 +353,10 @@ impl<'a> Bmv2<'_, 'a> {
                 ),
                 "branch with `transition select`, or call it in ingress",
             ),
-            CallKind::ExternFunction(decl) => self.extern_function(decl, expr, in_parser),
+            CallKind::ExternFunction(decl) => {
+                self.extern_function(decl, expr, in_parser);
+                self.without_effect(&decl.name.name, expr.span, place.role);
+            }
             CallKind::Method { object, method } => {
                 let packet = matches!(&*object.name.name, "packet_in" | "packet_out");
                 if in_parser && !packet {
@@ -381,6 +392,29 @@ impl<'a> Bmv2<'_, 'a> {
         let lists = name.ends_with("_checksum") || name.ends_with("_checksum_with_payload");
         if let (true, ExprKind::Call { args, .. }) = (lists, &expr.kind) {
             self.checksum_fields(args.get(1).map(|arg| &arg.value));
+        }
+    }
+
+    fn without_effect(&mut self, name: &str, span: Span, role: Role) {
+        let checksum =
+            is_checksum_call(name, "verify_checksum") || is_checksum_call(name, "update_checksum");
+        match role {
+            Role::Ingress | Role::Egress | Role::Deparser if checksum => self.found.warn(
+                "W0623",
+                span,
+                format!("not portable to bmv2: `{name}` cannot be called here"),
+                match name.starts_with("verify") {
+                    true => "call it in the second block of the package, which verifies checksums",
+                    false => "call it in the fifth block of the package, which updates checksums",
+                },
+            ),
+            Role::Egress if name == "digest" => self.found.warn(
+                "W0624",
+                span,
+                "no effect on bmv2: simple_switch sends digests at the end of ingress, so this one is lost",
+                "call `digest` in ingress",
+            ),
+            _ => {}
         }
     }
 
@@ -448,15 +482,17 @@ impl<'a> Bmv2<'_, 'a> {
         );
     }
 
-    /// Checksum controls call `verify_checksum` and the like, and nothing else.
-    fn checksums(&mut self, block: &'a Decl) {
+    /// A checksum control calls the function that it is there for, and nothing else.
+    fn checksums(&mut self, block: &'a Decl, function: &str) {
         let DeclKind::Control { apply, .. } = &block.kind else {
             return;
         };
         for stmt in &apply.stmts {
             let allowed = match &stmt.kind {
                 StmtKind::Call(call) => match self.checked.calls.get(&call.id).map(|c| c.kind) {
-                    Some(CallKind::ExternFunction(decl)) => decl.name.name.contains("_checksum"),
+                    Some(CallKind::ExternFunction(decl)) => {
+                        is_checksum_call(&decl.name.name, function)
+                    }
                     Some(CallKind::BlockApply(_) | CallKind::TypeApply(_)) => true,
                     _ => false,
                 },
@@ -464,14 +500,34 @@ impl<'a> Bmv2<'_, 'a> {
                 _ => false,
             };
             if !allowed {
+                let hint = match (self.checksum_called(stmt), function) {
+                    (true, "verify_checksum") => {
+                        "the second block of the package verifies checksums, the fifth updates them"
+                    }
+                    (true, _) => {
+                        "the fifth block of the package updates checksums, the second verifies them"
+                    }
+                    _ => "give conditions as the first argument of the call, and do the rest in ingress or egress",
+                };
                 self.found.warn(
                     "W0606",
                     stmt.span,
-                    "not portable to bmv2: this control only calls `verify_checksum` or `update_checksum` there",
-                    "give conditions as the first argument of the call, and do the rest in ingress or egress",
+                    format!("not portable to bmv2: this control only calls `{function}` or `{function}_with_payload` there"),
+                    hint,
                 );
             }
         }
+    }
+
+    /// Whether the statement is a call of the functions for checksums.
+    fn checksum_called(&self, stmt: &Stmt) -> bool {
+        let StmtKind::Call(call) = &stmt.kind else {
+            return false;
+        };
+        matches!(
+            self.checked.calls.get(&call.id).map(|c| c.kind),
+            Some(CallKind::ExternFunction(decl)) if decl.name.name.contains("_checksum")
+        )
     }
 
     /// A deparser emits one header after the other; a condition is a header's validity.
@@ -534,6 +590,11 @@ impl<'a> Bmv2<'_, 'a> {
             }
         }
     }
+}
+
+fn is_checksum_call(name: &str, function: &str) -> bool {
+    let rest = name.strip_prefix(function);
+    matches!(rest, Some("" | "_with_payload"))
 }
 
 /// Whether a function has statements that choose.

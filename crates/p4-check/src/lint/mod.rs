@@ -8,6 +8,7 @@ mod program;
 mod tna;
 mod tna_headers;
 mod tna_more;
+mod tna_parde;
 mod tna_values;
 mod tofino;
 mod tofino_actions;
@@ -65,6 +66,7 @@ pub fn lint(checked: &Checked<'_>, targets: &[Target]) -> Vec<Diagnostic> {
                     tna_more::lint(checked, &blocks, &mut found);
                     tna_headers::lint(checked, &blocks, &mut found);
                     tna_values::lint(checked, &blocks, &mut found);
+                    tna_parde::lint(checked, &blocks, &mut found);
                 }
             }
         }

@@ -62,6 +62,13 @@ struct Tna<'c, 'a> {
     actions: BTreeMap<NodeId, usize>,
 }
 
+/// For each variable of a method, or field of one, the fields of the packet that it was given
+type Copies = BTreeMap<String, BTreeSet<String>>;
+
+fn first_name(path: &str) -> &str {
+    path.split(['.', '[']).next().unwrap_or_default()
+}
+
 /// The name of the extern that an instance is of.
 pub(super) fn extern_of<'c>(checked: &'c Checked<'_>, instance: NodeId) -> Option<&'c str> {
     match checked.expr_type(instance) {
@@ -110,6 +117,7 @@ impl<'a> Tna<'_, 'a> {
         let mut two_fields: Vec<Span> = Vec::new();
         let mut sums: Vec<Span> = Vec::new();
         let own: Vec<&str> = params.iter().map(|param| &*param.name.name).collect();
+        let copies = self.copies(method, &own);
         walk::expressions_of(method, &mut |expr| {
             let ExprKind::Binary(op, a, b) = &expr.kind else {
                 return;
@@ -123,8 +131,8 @@ impl<'a> Tna<'_, 'a> {
             }
             different.entry(self.text(expr)).or_insert(expr.span);
             let mut fields = BTreeSet::new();
-            self.fields(a, &own, &mut fields);
-            self.fields(b, &own, &mut fields);
+            self.fields(a, &own, &copies, &mut fields);
+            self.fields(b, &own, &copies, &mut fields);
             if fields.len() > 1 {
                 two_fields.push(expr.span);
             }
@@ -171,20 +179,65 @@ impl<'a> Tna<'_, 'a> {
             && constant(self.checked, expr).is_none()
     }
 
-    /// Fields of the packet in an operand: paths that do not begin with a parameter of the method.
-    fn fields(&self, expr: &Expr, own: &[&str], fields: &mut BTreeSet<String>) {
+    /// The variables of the method, each with the fields of the packet that it was given.
+    fn copies(&self, method: &'a Decl, own: &[&str]) -> Copies {
+        let mut copies = Copies::new();
+        walk::nodes_of(method, &mut |node| {
+            let (to, value) = match node {
+                Node::Decl(decl) => match &decl.kind {
+                    DeclKind::Variable { init, .. } => {
+                        (Some(decl.name.name.to_string()), init.as_ref())
+                    }
+                    _ => return,
+                },
+                Node::Stmt(stmt) => match &stmt.kind {
+                    StmtKind::Assign { lhs, rhs } | StmtKind::AssignOp { lhs, rhs, .. } => {
+                        (super::tofino::written_path(lhs), Some(rhs))
+                    }
+                    _ => return,
+                },
+                _ => return,
+            };
+            let is_variable = matches!(node, Node::Decl(_));
+            let Some(to) = to.filter(|to| is_variable || copies.contains_key(first_name(to)))
+            else {
+                return;
+            };
+            let mut fields = BTreeSet::new();
+            if let Some(value) = value {
+                self.fields(value, own, &copies, &mut fields);
+            }
+            copies.entry(to).or_default().extend(fields);
+        });
+        copies
+    }
+
+    /// Fields of the packet in an operand: paths that do not begin with a parameter of the method. In
+    /// the place of a variable of the method stand the fields it was given.
+    fn fields(&self, expr: &Expr, own: &[&str], copies: &Copies, fields: &mut BTreeSet<String>) {
         if constant(self.checked, expr).is_some() {
             return;
         }
         if let Some(path) = super::tofino::written_path(expr) {
-            let first = path.split(['.', '[']).next().unwrap_or_default();
-            if !own.contains(&first) {
+            let first = first_name(&path);
+            if copies.contains_key(first) {
+                let whole = |outer: &str, inner: &str| {
+                    inner
+                        .strip_prefix(outer)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+                };
+                for (written, given) in copies {
+                    if whole(written, &path) || whole(&path, written) {
+                        fields.extend(given.iter().cloned());
+                    }
+                }
+            } else if !own.contains(&first) {
                 fields.insert(path);
             }
             return;
         }
         for child in expr.children() {
-            self.fields(child, own, fields);
+            self.fields(child, own, copies, fields);
         }
     }
 

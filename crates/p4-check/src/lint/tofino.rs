@@ -4,7 +4,7 @@
 
 use super::paths::{paths, What};
 use super::program::{Blocks, Role};
-use super::tofino_actions::action_body;
+use super::tofino_actions::{action_body, conditions};
 use super::walk::{self, Node, Place};
 use super::{constant, Findings};
 use crate::types::{Kind, Type};
@@ -29,11 +29,17 @@ pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut F
         CallKind::Action(action) => Some(action.id),
         _ => None,
     });
-    let listed = checked.action_refs.values().map(|action| action.id);
+    let listed: HashSet<NodeId> = checked
+        .action_refs
+        .values()
+        .map(|action| action.id)
+        .collect();
     let mut lints = Tofino {
         checked,
         found,
-        used: called.chain(listed).collect(),
+        used: called.chain(listed.iter().copied()).collect(),
+        listed,
+        two_fields: HashSet::default(),
     };
     walk::program(
         &checked.program.decls,
@@ -55,6 +61,10 @@ struct Tofino<'c, 'a> {
     found: &'c mut Findings,
     /// Actions that anything runs; the compiler forgets the others.
     used: HashSet<NodeId>,
+    /// Actions of tables
+    listed: HashSet<NodeId>,
+    /// Left sides of comparisons that have been reported as being of two fields
+    two_fields: HashSet<NodeId>,
 }
 
 impl<'a> Tofino<'_, 'a> {
@@ -62,7 +72,10 @@ impl<'a> Tofino<'_, 'a> {
         match &decl.kind {
             DeclKind::Header { .. } => self.header(decl),
             DeclKind::Action { body, .. } if self.used.contains(&decl.id) => {
-                action_body(self.checked, body, self.found)
+                action_body(self.checked, body, self.found);
+                if self.listed.contains(&decl.id) {
+                    conditions(self.checked, decl, self.found);
+                }
             }
             DeclKind::Table(properties) => self.table(properties),
             DeclKind::Instance { .. } => self.register_cells(decl),
@@ -166,6 +179,9 @@ impl<'a> Tofino<'_, 'a> {
         match &stmt.kind {
             StmtKind::AssignOp { op, lhs, rhs } => self.operator(*op, lhs, rhs, stmt.span, place),
             StmtKind::If { cond, .. } if place.role != Role::Parser && !place.in_method => {
+                if place.routine.is_none() {
+                    self.compared(cond);
+                }
                 self.condition(cond)
             }
             StmtKind::For { .. } => self.runtime_loop(stmt.span),
@@ -266,6 +282,9 @@ impl<'a> Tofino<'_, 'a> {
             ),
             // A RegisterAction compares whole cells.
             BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge if !place.in_method => {
+                if self.two_fields.contains(&a.id) {
+                    return;
+                }
                 let width = |e: &Expr| self.checked.expr_type(e.id).fixed_width();
                 let sign_only = |e: &Expr| value(e).is_some_and(|n| n == 0.into());
                 let signed = matches!(self.checked.expr_type(a.id), Type::Signed(_));
@@ -275,11 +294,29 @@ impl<'a> Tofino<'_, 'a> {
                         "W0703",
                         span,
                         format!("not portable to Tofino: `<` and `>` compare at most {ORDER_BITS} bits there, but this has {width}"),
-                        "subtract and test the sign, or match the difference in a table with a `range` key",
+                        "match the value in a table with a `range` or `ternary` key, or subtract and test the sign",
                     );
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Comparisons by size of two fields, of which the condition of a control has none.
+    fn compared(&mut self, cond: &Expr) {
+        if let ExprKind::Binary(BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge, a, b) = &cond.kind {
+            if constant(self.checked, a).is_none() && constant(self.checked, b).is_none() {
+                self.two_fields.insert(a.id);
+                self.found.warn(
+                    "W0739",
+                    cond.span,
+                    "not portable to Tofino: `<` and `>` compare a field with a constant there, not with another field",
+                    "subtract first, with `|-|`, which stops at 0: `bit<16> more = y |-| x; if (more != 0)` is `if (x < y)`; the chip's compiler says `condition too complex, one operand of ... must be constant`",
+                );
+            }
+        }
+        for child in cond.children() {
+            self.compared(child);
         }
     }
 

@@ -37,6 +37,13 @@ pub(super) fn program<'a>(decls: &'a [Decl], blocks: &Blocks<'a>, visit: &mut Vi
     }
 }
 
+/// Shows every node of a declaration, outer ones first.
+pub(super) fn nodes_of<'a>(decl: &'a Decl, see: &mut dyn FnMut(Node<'a>)) {
+    declaration(decl, NOWHERE, &mut |_| Role::Unknown, &mut |node, _| {
+        see(node)
+    });
+}
+
 /// Shows every expression of a declaration.
 pub(super) fn expressions_of<'a>(decl: &'a Decl, see: &mut dyn FnMut(&'a Expr)) {
     declaration(decl, NOWHERE, &mut |_| Role::Unknown, &mut only(see));

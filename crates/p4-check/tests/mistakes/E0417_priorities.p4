@@ -16,5 +16,10 @@ control c(inout bit<8> x) {
             3 : NoAction();
         }
     }
-    apply { one.apply(); two.apply(); }
+    table three {
+        key = { x : ternary; }
+        actions = { NoAction; }
+        const entries = { priority = 1 : 1 &&& 15 : NoAction(); priority = 9 : 17 : NoAction(); }
+    }
+    apply { one.apply(); two.apply(); three.apply(); }
 }

@@ -320,6 +320,7 @@ impl Parser {
     }
 
     fn select_case(&mut self) -> Parse<SelectCase> {
+        self.skip_case("Write the value alone: `1: next;`.");
         let start = self.span();
         let keyset = self.keyset()?;
         if !self.is_at(TokenKind::Colon) {
@@ -347,6 +348,15 @@ impl Parser {
                 let mut annotations = head.annotations;
                 annotations.extend(self.annotations()?);
                 let block = self.block_with(annotations)?;
+                Ok(ControlItem::Apply(block, keyword))
+            }
+            Apply if self.nth_kind(1) == LParen && self.nth_kind(2) == RParen => {
+                let keyword = self.bump();
+                let span = self.bump().to(self.bump());
+                let message = "The `apply` of a control has no parentheses.";
+                let error = Diagnostic::error("E0100", span, message);
+                self.report(error.hint("Write `apply { ... }`."));
+                let block = self.block_with(head.annotations)?;
                 Ok(ControlItem::Apply(block, keyword))
             }
             Const => self.constant(head).map(ControlItem::Local),

@@ -160,6 +160,12 @@ impl Parser {
         before.map_or(TokenKind::Eof, |before| self.tokens[before].kind)
     }
 
+    /// Whether a macro brought this `;`: all that it stands for has the place of its use.
+    fn semicolon_of_macro(&self) -> bool {
+        let same_place = |at: usize| self.tokens[at].span == self.token().span;
+        self.is_at(TokenKind::Semi) && self.at.checked_sub(1).is_some_and(same_place)
+    }
+
     fn span_from(&self, start: Span) -> Span {
         start.to(self.previous_span())
     }

@@ -43,7 +43,12 @@ impl Parser {
             true => self.behind(),
             false => self.span(),
         };
-        self.fail(Diagnostic::error(code, span, message))
+        let mut diagnostic = Diagnostic::error(code, span, message);
+        if self.semicolon_of_macro() {
+            diagnostic = diagnostic
+                .hint("The macro here ends with a `;`: remove it at the end of its `#define`.");
+        }
+        self.fail(diagnostic)
     }
 
     /// The empty span just behind the previous token.

@@ -262,7 +262,19 @@ impl Parser {
         Ok(StmtKind::Switch { value, cases })
     }
 
+    /// `case` before a label, as in other languages: reported, and read over.
+    pub(super) fn skip_case(&mut self, hint: &str) {
+        let next = self.nth_kind(1);
+        let before_label = next.is_name() || matches!(next, TokenKind::Int | TokenKind::LParen);
+        if &*self.token().text == "case" && before_label {
+            let error = Diagnostic::error("E0109", self.span(), "There is no `case` in P4.");
+            self.report(error.hint(hint));
+            self.bump();
+        }
+    }
+
     fn switch_case(&mut self) -> Parse<SwitchCase> {
+        self.skip_case("Write the label alone: `name: { ... }`.");
         let start = self.span();
         let label = match self.eat(TokenKind::Default) {
             true => SwitchLabel::Default(start),

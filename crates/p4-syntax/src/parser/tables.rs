@@ -22,7 +22,15 @@ impl Parser {
         let head = self.head()?;
         if self.is_at(Semi) {
             let error = Diagnostic::error("E0121", self.span(), "This `;` ends nothing.");
-            return Err(self.fail(error.hint("Remove it; nothing follows the `}` of a property.")));
+            // `size = N;` where `N` is defined with a `;` of its own
+            let doubled = self.previous_kind() == Semi && self.at > 1;
+            return Err(self.fail(match doubled {
+                true if self.tokens[self.at - 2].span == self.previous_span() => error
+                    .label(self.previous_span(), "this macro ends with a `;` already")
+                    .hint("Remove the `;` at the end of its `#define`."),
+                true => error.hint("Remove it; the property has ended before it."),
+                false => error.hint("Remove it; nothing follows the `}` of a property."),
+            }));
         }
         let is_const = self.eat(Const);
         let keyword = self.kind();

@@ -26,6 +26,16 @@ fn built_in(name: &str) -> Option<&'static str> {
         .map(|(_, text)| *text)
 }
 
+/// The built-in file whose name has a letter or two otherwise.
+fn similar_built_in(path: &str) -> Option<&'static str> {
+    const LETTERS_FOR_EACH: usize = 3;
+    let names = BUILT_IN.iter().map(|(name, _)| *name);
+    let distance = |name: &str| crate::edit_distance(name, path);
+    let near = names.min_by_key(|name| distance(name))?;
+    let stem = near.len() - ".p4".len();
+    (distance(near) * LETTERS_FOR_EACH <= stem).then_some(near)
+}
+
 /// What stood between the quotes or angle brackets.
 struct Target {
     path: String,
@@ -183,7 +193,9 @@ impl Preprocessor<'_> {
 
     fn not_found(&mut self, target: &Target, candidates: &[String], place: Span) {
         let message = format!("I cannot find the file `{}`.", target.path);
-        let hint = if candidates.is_empty() {
+        let hint = if let Some(name) = similar_built_in(&target.path) {
+            format!("Did you mean `#include <{name}>`?")
+        } else if candidates.is_empty() {
             "There are no include directories; name one with `-I DIR`, or write \"...\" for a file next to this one."
                 .to_string()
         } else {

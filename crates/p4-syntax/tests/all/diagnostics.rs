@@ -34,11 +34,13 @@ snapshot!(characters_and_literals:
     "const string s = “text”;",
     "const int a = 12abc;\nconst int b = 8w;\nconst int c = 0b12;\nconst bit<8> d = 8wx1;",
     "const string s = \"never closed;\nconst int fine = 1;",
+    "control c() { apply { log_msg(\"never closed); } }\nV1Switch(c()) main;",
     "const int fine = 1; /* never closed\nconst int b = ;",
     "const int a = 1; # define LATE 2\n",
 );
 
 snapshot!(includes_and_conditionals:
+    "#include <v1modle.p4>\n#include <tnaa.p4>\n#include <mine.p4>\n",
     "#include <nothere.p4>\n#include \"beside.p4\"\n#include\n#include core.p4\n",
     "#if 1 +\n#endif\n#if (1\n#endif\n#if 1 / 0\n#endif\n#if \"text\"\n#endif\n",
     "#endif\n#else\n#elif 1\n#if 1\n#else\n#else\n#elif 1\n#endif\n#ifdef\n#endif\n",
@@ -48,9 +50,16 @@ snapshot!(includes_and_conditionals:
 
 snapshot!(macros:
     "#define 1x 2\n#define F(a b) a\n#define G(a, a) a\n#define H(a\n#undef 3\n#define P ## a\n#define S(a) #b\n",
+    "#define N 5;\ncontrol c() {\n    table t {\n        size = N;\n    }\n    apply { if (x == N) { } }\n}",
     "#define A 1\n#define A 2\n#define B 1\n#define B 1\n",
     "#define F(a, b) a + b\nconst int x = F(1);\nconst int y = F(1, 2, 3);\nconst int z = F(1, 2",
     "#define J(a, b) a ## b\nconst int x = J(1, +);\n",
+);
+
+snapshot!(words_of_other_languages:
+    "control c() {\n    apply() {\n        x = 1;\n    }\n}",
+    "control c() {\n    apply {\n        switch (t.apply().action_run) {\n            case a: { }\n            case b: { x = ; }\n        }\n    }\n}",
+    "parser p() {\n    state start {\n        transition select(x) {\n            case 1: next;\n            default: accept;\n        }\n    }\n}",
 );
 
 snapshot!(missing_semicolons:
