@@ -1,6 +1,6 @@
 // Level 1: drop.
 //
-// Everything leaves by port 2. What comes from 10.0.1.66 must not leave at all.
+// Everything leaves on port 2. What comes from 10.0.1.66 must not leave at all.
 
 const bit<32> UNWANTED = 0x0A000142;  // 10.0.1.66
 

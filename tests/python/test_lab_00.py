@@ -340,6 +340,20 @@ def test_a_disk_that_takes_nothing_loses_nothing(
     assert not [one for one in mine.iterdir() if one.name.startswith(".progress")]
 
 
+def test_progress_is_kept_where_no_folder_can_be_locked(
+    course: Course, solved: dict[str, str], mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a home on NFS."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(9, "Bad file descriptor")
+
+    monkeypatch.setattr("p4lab.grading.progress.fcntl.flock", refuse)
+    kept = recorded(course, mine, judge(course, solved))
+    assert kept is not None and kept.next is None
+    assert (mine / "progress.toml").exists()
+
+
 def test_the_solution_is_nobodys_progress(course: Course, solved: dict[str, str]) -> None:
     assert recorded(course, HERE.sources, judge(course, solved)) is None
     assert not (HERE.sources / "progress.toml").exists()

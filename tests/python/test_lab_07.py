@@ -71,7 +71,7 @@ WRONG = [
     ("rate", "return open('p4/fabric/policies.py').read()", "rate-copies", "no name open"),
     ("rate", "return float('nan')", "rate-copies", "returns nan, which cannot be right"),
     ("rate", "return 10 ** 30", "rate-copies", "which cannot be right"),
-    ("rate", "return 'fast'", "rate-copies", "returns 'fast', and not a number"),
+    ("rate", "return 'fast'", "rate-copies", "returns 'fast' instead of a number"),
     ("rate", "return size / (copies - copies)", "rate-copies", "ZeroDivisionError"),
     ("tree", "return members", "tree-whole", "returns a list of 30, and not a dict"),
     ("tree", "return {sender: 'all'}", "tree-whole", "takes a port and a list of ports"),
@@ -167,7 +167,7 @@ def test_hidden_cases_leave_out_no_size_that_they_have_room_for(course, seed):
     """By chance one in four seeds never asked about small frames."""
     for check in filter(lambda one: one.measure, course.checks):
         file = course.measure(check.measure)
-        sizes = file.draw.get("size")
+        sizes = file.draw.get("kind", file.draw.get("size"))
         if isinstance(sizes, dict) and "pick" in sizes:
             labels = hidden_seeds(check, seed)
             asked = {drawn(file, label, hidden=True)["size"] for label in labels}

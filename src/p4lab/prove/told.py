@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from p4lab.model.entries_json import to_json
+from p4lab.plurals import count_of
 from p4lab.prove.compare import Outcome, Stage, describe_bounds
 from p4lab.prove.cover import Branch
 
@@ -29,7 +30,7 @@ def covered(outcome: Outcome) -> Iterator[str]:
         beyond = sum(stage.beyond.values())
         more = f", {beyond} of them up to a bound" if beyond else ""
         state = "all" if stage.is_whole else "the first"
-        yield f"{_leg(stage):{width}}  {state} {_paths(stage.paths)}{more}"
+        yield f"{_leg(stage):{width}}  {state} {count_of(stage.paths, 'path')}{more}"
 
 
 def branches_told(branches: Sequence[Branch]) -> Iterator[str]:
@@ -52,14 +53,9 @@ _FATES = {
 def _leg(stage: Stage) -> str:
     told = _LEGS.get(stage.leg)
     if told is None:
-        passes = "1 pass" if stage.passes == 1 else f"up to {stage.passes} passes"
+        passes = f"{'up to ' * (stage.passes > 1)}{count_of(stage.passes, 'pass', 'passes')}"
         told = f"journeys of {passes}"
-    entries = "1 entry" if stage.entries == 1 else f"{stage.entries} entries"
-    return f"{told}, {entries} per table"
-
-
-def _paths(count: int) -> str:
-    return "1 path" if count == 1 else f"{count} paths"
+    return f"{told}, {count_of(stage.entries, 'entry', 'entries')} per table"
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:

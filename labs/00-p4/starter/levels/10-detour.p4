@@ -1,7 +1,7 @@
 // Puzzle: a detour. Fast reroute does this before anybody else has noticed.
 //
-// Everything leaves by port 2. Cell 2 of `down` holds 1 while the link there is down: then packets
-// take the detour by port 3. But what came in by port 3 must not go back there while port 2 is down.
+// Everything leaves on port 2. Cell 2 of `down` holds 1 while the link there is down: then packets
+// take the detour through port 3. But what came in on port 3 must not go back there while port 2 is down.
 // It would come again, and again: drop it.
 
 control Level(inout headers_t hdr, inout standard_metadata_t std) {

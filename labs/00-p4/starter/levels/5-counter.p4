@@ -1,7 +1,7 @@
 // Level 5: a counter.
 //
-// Everything leaves by port 2. Count the IPv4 packets that come in, by port: the control plane reads
-// cell 7 of the counter to learn how many came in by port 7.
+// Everything leaves on port 2. Count the IPv4 packets that come in, by port: the control plane reads
+// cell 7 of the counter to learn how many came in on port 7.
 
 control Level(inout headers_t hdr, inout standard_metadata_t std) {
     counter(512, CounterType.packets_and_bytes) arrived;

@@ -1,7 +1,7 @@
 // Level 7: a register.
 //
 // A register keeps numbers from packet to packet. Each port may send three packets; what it sends
-// after that is dropped. The first three leave by port 2.
+// after that is dropped. The first three leave on port 2.
 
 const bit<8> ALLOWED = 3;
 

@@ -1,6 +1,6 @@
 // Level 8: a copy.
 //
-// Everything leaves by port 2. Of each IPv4 packet with a TTL below 5 a copy goes to the operator, who
+// Everything leaves on port 2. Of each IPv4 packet with a TTL below 5 a copy goes to the operator, who
 // wants to see what is about to die: clone session 7 knows the operator's port.
 
 control Level(inout headers_t hdr, inout standard_metadata_t std) {
