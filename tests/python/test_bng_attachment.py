@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from p4lab.course.labs import load_plan
+from p4lab.course.labs import load_plan, system_of
 from p4lab.packets.ip import PROTOCOL_UDP, ipv4, udp
 from p4lab.session.run import Session, open_virtual
 from p4lab.systems.bng.attachment import DialUp
@@ -86,3 +86,13 @@ def test_a_length_that_leaves_out_the_protocol_field_is_noticed(dialled):
     short = whole[:4] + (len(whole) - 8).to_bytes(2, "big") + whole[6:]
     heard = dialled.heard(0, frame(dialled, inside=short))
     assert heard.trouble == "PPPoE's length ends before the packet does"
+
+
+def test_who_never_dialled_in_is_said_to_be_not_online():
+    """After `alice's line sends nothing: `, in a report."""
+    plan = load_plan("06-bng")
+    lone = system_of("06-bng").attachments(plan)["alice"]
+    with pytest.raises(
+        ValueError, match=r"^the subscriber is not online \(the call is in state .*\)\.$"
+    ):
+        lone.wrap(bytes(34))

@@ -26,7 +26,7 @@ from p4lab.notebook import Lab, open_lab
 from p4lab.paths import ROOT
 from p4lab.session.run import carry_out, open_virtual
 from p4lab.systems.bng.notation import IN_WORDS, NOTATION, REASONS, carried
-from p4lab.systems.bng.report import GatewayReport
+from p4lab.systems.bng.report import GatewayReport, told
 from p4lab.systems.bng.views.dial import DialView
 from p4lab.systems.bng.views.dialling import Message, dial
 from p4lab.systems.bng.views.speed import FIRST_LIMIT, FIRST_OFFER, SpeedView
@@ -208,6 +208,18 @@ def test_messages_are_told_as_scapy_reads_them(lab: Lab) -> None:
     assert "10.0.1.1" in steps[-1]["rows"][-1]["cells"][1]
     assert "<svg" in view.picture() and "IPv6CP" in view.picture()
     assert "→ PADI" in view.summary() and "alice is online" in view.summary()
+
+
+def test_packets_by_reason_are_a_list() -> None:
+    """A number after a sentence reads as if it belonged to that."""
+    report = GatewayReport(
+        "", "", "", {}, 1, (), (), (), dropped=(("MALFORMED", 1), ("SPOOFED", 2))
+    )
+    assert [*told(report)] == [
+        "The gateway dropped:",
+        f"  1 packet: {IN_WORDS['MALFORMED']}",
+        f"  2 packets: {IN_WORDS['SPOOFED']}",
+    ]
 
 
 def test_a_program_that_keeps_discovery_to_itself_is_told(tmp_path: Path) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from p4lab.course.home import names
 from p4lab.course.marks import solution
+from p4lab.grading import drawing
 from p4lab.grading.course import Course, load
 from p4lab.grading.film.shot import film
 from p4lab.grading.judge import failing, judge, work_of
+from p4lab.grading.measuring import drawn
 from p4lab.grading.record import Story, Verdict, opened
-from p4lab.grading.scenario import shortened
+from p4lab.grading.scenario import make_case, shortened
 from p4lab.grading.steps import ask
 
 
@@ -61,6 +65,15 @@ def test_a_part_that_is_written_first_has_its_own_stories(tmp_path: Path) -> Non
 def test_a_loop_has_the_line_that_asks_for_it() -> None:
     wrong = changed("04-msr6", "msr6/te.p4", "again = carried.child < n;", "again = true;")
     assert line(story("04-msr6", wrong, "replicate-one")) == "decision.again = true;"
+
+
+def test_a_loop_for_want_of_a_look_up_is_told_what_looks_up() -> None:
+    own = "            switch (adjacencies.apply().action_run) {\n                transit: {\n"
+    wrong = changed("04-msr6", "msr6/rlb.p4", own, "            {\n                {\n")
+    wrong["msr6/rlb.p4"] = wrong["msr6/rlb.p4"].replace(
+        "                local: {", "                if (false) {"
+    )
+    assert "looks up one bit in `adjacencies`" in story("04-msr6", wrong, "bits-one").hint
 
 
 def test_story_and_film_are_about_one_packet() -> None:
@@ -117,3 +130,60 @@ def test_a_script_that_fails_has_a_line() -> None:
     verdict = judge(course("01-bier"), files)
     found = next(one.story for one in verdict.checks if one.id == "remaining-scripts")
     assert found is not None and line(found) == wrong
+
+
+ONE = re.compile(
+    r"(?<![\w.,:/=-])1 (?:more )?"
+    r"(?:bits|bytes|children|copies|entries|flows|hops|hosts|others|packets|routers|rows|times)\b"
+)
+
+
+@pytest.mark.parametrize("lab", names())
+def test_one_is_no_plural(lab: str) -> None:
+    """A number that is drawn may be 1."""
+    own, said = course(lab), set()
+    for check in own.checks:
+        for seed in map(str, range(6)):
+            if check.scenario:
+                case = make_case(own.scenario(check.scenario), own.kit, own, seed, hidden=True)
+                said |= {case.say, *(one.brief or str(one.told) for one in case.sendings)}
+            if check.measure:
+                file = own.measure(check.measure)
+                given = drawn(file, f"1/{check.id}/{seed}", hidden=True)
+                said.add(drawing.filled(file.say, given))
+    assert [text for text in said if ONE.search(text)] == []
+
+
+@pytest.mark.parametrize("lab", names())
+def test_on_an_untouched_starter_the_place_is_a_todo_of_the_part(lab: str) -> None:
+    """It is where a student has to write, and what they look for."""
+    own = course(lab)
+    checks = {one.id: one for one in own.checks}
+    parts = {part.id for part in own.parts}
+    for told in judge(own, own.starter).checks:
+        if told.story is None or told.story.place is None:
+            continue
+        if not told.story.place.file.endswith(".p4"):
+            continue
+        todo = re.match(r"// TODO ([\w-]+): ", told.story.place.text)
+        assert todo is not None, (told.id, told.story.place)
+        assert todo[1] == checks[told.id].part or todo[1] not in parts, told.id
+
+
+def test_a_todo_where_something_is_written_is_no_place() -> None:
+    own = course("06-bng")
+    text = own.starter["bng/upstream.p4"]
+    todo = "// TODO anti-spoof: what if line, MAC address and session id do not belong together?"
+    (indent,) = re.findall(rf"( *){re.escape(todo)}", text)
+    files = {
+        **own.starter,
+        "bng/upstream.p4": text.replace(todo, f"{todo}\n{indent}decision.class = 1;"),
+    }
+    for wrong, is_there in ((own.starter, True), (files, False)):
+        assert (line(story("06-bng", wrong, "anti-spoof-session")) == todo) is is_there
+
+
+def test_what_is_never_reached_is_not_said_to_come_after_a_line() -> None:
+    told = story("00-p4", course("00-p4").starter, "one-table")
+    assert told.why == "here the packet should meet the table `both`, but does not"
+    assert line(told).startswith("// TODO less:")

@@ -7,6 +7,8 @@ does not start with its machine.
 from __future__ import annotations
 
 import csv
+import getpass
+import os
 import random
 import re
 import shutil
@@ -14,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import MagicMock
@@ -25,11 +28,13 @@ from p4lab.classroom import making, passwords, serve
 from p4lab.classroom.accounts import Account, accounts
 from p4lab.classroom.collecting import collect, now
 from p4lab.classroom.place import ClassError, Place, Settings, written
+from p4lab.classroom.rehearsal import free_ports
 from p4lab.classroom.settings import given
 from p4lab.cli import app
 from p4lab.grading import handins
 from p4lab.grading.roster import Person, Roster, login_of
 from p4lab.grading.roster import read as read_roster
+from p4lab.grading.workers import GradingError
 
 ODD = ["ada", "root", "../../etc", "Zoë Müller", "zoe muller", "-rf", "a b", "a;b", "", "İ", "名前"]
 USER = re.compile(r"p4-[a-z0-9]([a-z0-9-]{0,19}[a-z0-9])?")
@@ -208,15 +213,106 @@ def test_a_mistake_in_the_settings_is_said_with_its_line(
     assert str(error.value) == f"{place.settings_file}{told}"
 
 
+@pytest.fixture
+def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """The folder of a class as `class make` leaves it, whose user is this one."""
+    monkeypatch.setattr("shutil.which", lambda program: f"/usr/bin/{program}")
+    monkeypatch.setattr("p4lab.classroom.serve.SERVICE", getpass.getuser())
+    place = Place(tmp_path / "class")
+    place.hub.mkdir(parents=True)
+    place.settings_file.write_text(written(Settings(**free_ports())))
+    place.roster.write_text("id\nada\n")
+    (place.hub / "proxy.env").write_text("CONFIGPROXY_AUTH_TOKEN=1\n")
+    return place
+
+
 @pytest.mark.parametrize("name", ["port", "proxy_port", "hub_port", "dashboard_port"])
-def test_a_class_does_not_start_on_a_port_that_is_taken(name: str, tmp_path: Path) -> None:
+def test_a_class_does_not_start_on_a_port_that_is_taken(name: str, whole: Place) -> None:
     """The proxy would end, or the page be missing, and the hub go on."""
-    place = Place(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        place.settings_file.write_text(f"{name} = {port}\n")
+        whole.settings_file.write_text(written(Settings(**{**free_ports(), name: port})))
         with pytest.raises(ClassError, match=f"port {port} is in use; .* another {name} in "):
-            serve.check_ports(place)
+            serve.check(whole)
+
+
+def test_what_keeps_a_class_from_starting_is_a_sentence(
+    whole: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What proxy and hub would say themselves is a page of Node or of Python."""
+    serve.check(whole)
+    wrong = tmp_path / "wrong.pem"
+    wrong.write_text("x")
+    tls = {"tls_cert": str(wrong), "tls_key": str(wrong)}
+    whole.settings_file.write_text(written(Settings(**free_ports(), **tls)))
+    with pytest.raises(ClassError, match="are not a certificate and its key, without a password"):
+        serve.check(whole)
+    wrong.unlink()
+    with pytest.raises(ClassError, match=f"the proxy cannot read {wrong}; give --tls-cert"):
+        serve.check(whole)
+    whole.settings_file.write_text(written(Settings(**free_ports(), listen="192.0.2.1")))
+    with pytest.raises(ClassError, match=r"192.0.2.1 is no address .*\); give another listen in"):
+        serve.check(whole)
+    (whole.hub / "proxy.env").unlink()
+    with pytest.raises(ClassError, match=r"proxy.env: No such file.*; .* class make ROSTER.csv"):
+        serve.check(whole)
+    monkeypatch.setattr("p4lab.classroom.serve.SERVICE", "nobody-of-this-name")
+    with pytest.raises(ClassError, match=r"there is no user nobody.*; .* class make ROSTER.csv"):
+        serve.check(whole)
+    whole.roster.write_text("name\nAda\n")
+    with pytest.raises(GradingError, match="names no column `id`"):
+        serve.check(whole)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(ClassError, match="configurable-http-proxy is missing; install"):
+        serve.check(whole)
+
+
+NOISY = """
+import subprocess, sys
+from pathlib import Path
+from p4lab.classroom import serve
+from p4lab.classroom.place import ClassError, Place
+
+def noisy(seconds):
+    code = f"import time; print('Traceback', flush=True); time.sleep({seconds})"
+    return lambda place, **more: subprocess.Popen([sys.executable, "-c", code], **more)
+
+serve.start_proxy, serve.start_hub = noisy(sys.argv[2]), noisy(60)
+try:
+    serve.serve(Place(Path(sys.argv[1])))
+except ClassError as error:
+    print(error)
+"""
+
+
+def _served(place: Place, seconds: int) -> subprocess.Popen[str]:
+    """A class in a terminal of its own whose proxy ends after so many seconds."""
+    return subprocess.Popen(
+        [sys.executable, "-c", NOISY, str(place.path), str(seconds)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_what_ends_by_itself_is_named_and_its_words_are_in_the_log(whole: Place) -> None:
+    said, _ = _served(whole, 0).communicate(timeout=60)
+    assert said == f"the proxy has ended; {whole.log} ends with the reason.\n"
+    assert "Traceback" in whole.log.read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_who_ends_a_class_reads_nothing_of_proxy_and_hub(
+    whole: Place, number: signal.Signals
+) -> None:
+    process = _served(whole, 60)
+    while not whole.log.exists() or whole.log.read_text().count("Traceback") < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, number)
+    said, _ = process.communicate(timeout=60)
+    assert (said, process.returncode) == ("", 0)
 
 
 def test_what_the_hub_ends_says_nothing() -> None:

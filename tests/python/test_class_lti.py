@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -102,13 +101,14 @@ def launched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Platfor
     machine = Machine(scratch)
     try:
         with answering(platform):
-            yield platform, _served(machine, platform, scratch)
+            yield platform, _served(machine, platform)
     finally:
         machine.close()
-        print((scratch / "log").read_text()[-3000:] if (scratch / "log").exists() else "")
+        log = machine.place.log
+        print(log.read_text()[-3000:] if log.exists() else "")
 
 
-def _served(machine: Machine, platform: Platform, scratch: Path) -> str:
+def _served(machine: Machine, platform: Platform) -> str:
     machine.place.path.mkdir()
     machine.place.settings_file.write_text(machine.free_settings())
     (machine.srv / "roster.csv").write_text("id,email\nada,ada@example.org\n1001,bob@example.org\n")
@@ -118,8 +118,7 @@ def _served(machine: Machine, platform: Platform, scratch: Path) -> str:
     )
     made = machine.run("class", "make", "/srv/roster.csv", "--lti", "/srv/lti.toml")
     assert made.returncode == 0, made.stderr
-    log = (scratch / "log").open("wb")
-    hub = machine.start(sys.executable, "-m", "p4lab", "class", "serve", stdout=log, stderr=log)
+    hub = machine.start(sys.executable, "-m", "p4lab", "class", "serve")
     address = f"http://127.0.0.1:{machine.place.settings().port}"
     await_class(address, hub)
     return address

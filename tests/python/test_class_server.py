@@ -74,10 +74,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         made = machine.run("class", "make", "/srv/roster.csv", "--lab", "01-bier")
         assert made.returncode == 0, made.stderr
         assert "4 students, 4 of them new" in made.stdout
-        log = (scratch / "log").open("wb")
-        hub = machine.start(
-            *_p4lab("class", "serve"), stdin=subprocess.DEVNULL, stdout=log, stderr=log
-        )
+        hub = machine.start(*_p4lab("class", "serve"), stdin=subprocess.DEVNULL)
         address = f"http://127.0.0.1:{machine.place.settings().port}"
         await_class(address, hub)
         with machine.place.letters.open(newline="") as file:
@@ -85,7 +82,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield Served(machine, hub, address, passwords)
     finally:
         machine.close()
-        print((scratch / "log").read_text()[-4000:] if (scratch / "log").exists() else "")
+        log = machine.place.log
+        print(log.read_text()[-4000:] if log.exists() else "")
 
 
 def _p4lab(*words: str) -> list[str]:

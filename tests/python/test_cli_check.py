@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +14,9 @@ from pathlib import Path
 import pytest
 
 from cli_runner import ROOT, p4lab
+from p4lab.course.material import start as begin
+from p4lab.grading import asked
+from p4lab.targets.bmv2 import missing
 
 
 def begun(tmp_path: Path) -> Path:
@@ -149,13 +153,67 @@ def test_what_is_not_there_is_said_with_its_remedy(tmp_path: Path) -> None:
     assert "UTF-8" in done.stderr
 
 
-def test_a_folder_of_other_things_is_no_place_to_begin_a_lab(tmp_path: Path) -> None:
+def test_a_folder_of_other_things_is_no_place_to_begin_a_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Who forgets the folder checks a whole home."""
+    monkeypatch.setenv("P4LAB_FOLDER", str(tmp_path / "not-begun"))
     (tmp_path / "notes.txt").write_text("shopping\n")
     done = p4lab("check", "01-bier", cwd=tmp_path)
     assert done.returncode == 2
     assert "p4lab check 01-bier FOLDER" in done.stderr
+    assert "To begin the lab: p4lab start 01-bier." in done.stderr
+    done = p4lab("check", "01-bier", tmp_path)
     assert "p4lab start 01-bier mylab" in done.stderr
+
+
+def test_without_a_folder_the_files_are_those_here_or_the_notebooks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The notebook and `check` count the same hints, and nothing is left where nobody works."""
+    mine, here = tmp_path / "mine", tmp_path / "here"
+    monkeypatch.setenv("P4LAB_FOLDER", str(mine))
+    here.mkdir()
+    assert p4lab("start", "00-p4", cwd=here).returncode == 0
+    done = p4lab("check", "00-p4", "--hint", cwd=here)
+    assert "Your files are those in ../mine." in done.stdout
+    assert asked.kept(mine) == {"drop-unwanted": 1} and not list(here.iterdir())
+    list(begin("01-bier", here))
+    (here / "bier.p4").write_text((here / "bier/bier.p4").read_text())
+    shutil.rmtree(here / "bier")
+    assert "Your files are" not in p4lab("check", "01-bier", cwd=here).stdout
+
+
+def test_hints_and_progress_lie_with_the_work_that_was_judged(tmp_path: Path) -> None:
+    """Who names the folder above it gets one line about all files, not one for each."""
+    mine = tmp_path / "work" / "00-p4"
+    list(begin("00-p4", mine))
+    right = (ROOT / "p4" / "levels" / "1-drop.p4").read_text()
+    (mine / "levels" / "1-drop.p4").write_text(right)
+    done = p4lab("check", "00-p4", tmp_path)
+    assert done.stdout.startswith("All files are taken from work/00-p4.\n")
+    assert done.stdout.count("taken from") == 1
+    p4lab("check", "00-p4", tmp_path, "--hint")
+    assert asked.kept(mine) == {"forward-both": 1}
+    assert (mine / "progress.toml").is_file()
+    assert [path.name for path in tmp_path.iterdir()] == ["work"]
+
+
+def test_a_file_that_is_empty_or_gone_comes_back(tmp_path: Path) -> None:
+    list(begin("00-p4", tmp_path))
+    (tmp_path / "levels" / "1-drop.p4").write_text("")
+    (tmp_path / "levels" / "2-forward.p4").unlink()
+    done = p4lab("check", "00-p4", tmp_path).stdout
+    again = f"p4lab start 00-p4 {tmp_path}"
+    assert f"1-drop.p4 is empty. To begin with the starter again, delete it, then: {again}" in done
+    assert f"2-forward.p4 is missing. To begin with the starter again: {again}" in done
+
+
+def test_a_target_that_is_not_there_is_all_that_is_said(tmp_path: Path) -> None:
+    if not missing():
+        pytest.skip("bmv2 is there")
+    done = p4lab("check", "01-bier", begun(tmp_path), "--target", "bmv2")
+    assert done.stderr.startswith("p4lab: the target bmv2 needs ")
 
 
 def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from cli_runner import p4lab
 from p4lab import __version__
 from p4lab.cli import PANELS, app
+from p4lab.cli.reading import TO_BE_RUN
 from p4lab.command import ENVIRONMENT, command, pasted
 from p4lab.paths import ROOT
 
@@ -67,6 +68,7 @@ def test_help_is_written_with_the_command(typed):
     for verb in ("check", "run", "trace", "strengthen"):
         said = p4lab(verb, "--help").stdout
         assert f"Usage: {typed} {verb} " in said
+        assert "<bool>" not in said, "a flag takes nothing"
         commands = re.findall(r"(\S*)(?<![/\w])(?:lab|p4lab) (?:start|run|trace|mutants)\b", said)
         assert all((f"{before}lab" if "/" in before else "p4lab") == typed for before in commands)
 
@@ -104,10 +106,12 @@ def test_records_are_the_same_whoever_reads_them(monkeypatch):
 
 
 def test_the_script_is_called_as_it_is_typed(tmp_path):
-    """The usage line, from another folder and by its name alone. Only the end of the script runs:
-    its set-up would make the packages of this very run anew."""
-    _, mark, end = (ROOT / "lab").read_text(encoding="utf-8").partition("# As it was typed")
-    assert mark
+    """The usage line, from another folder and by its name alone. The script runs without its
+    set-up, which would make the packages of this very run anew."""
+    _, mark, rest = (ROOT / "lab").read_text(encoding="utf-8").partition("# As it was typed")
+    named, set_up, rest = rest.partition("\npart=$(part_for ")
+    assert mark and set_up
+    end = f"{named}\n{rest.splitlines()[-1]}\n"
     script = tmp_path / "lab"
     script.write_text(f"#!/usr/bin/env bash\npython={shlex.quote(sys.executable)}\n{mark}{end}")
     script.chmod(0o755)
@@ -131,3 +135,28 @@ def test_the_script_is_called_as_it_is_typed(tmp_path):
 
 def test_the_version_is_said():
     assert p4lab("--version").stdout == f"p4lab {__version__}\n"
+
+
+READ = [
+    (("bench", "scale", "--seconds", "0"), 2, "Invalid value for '--seconds'"),
+    (("experiment", "fabric", "--runs", "0"), 2, "Invalid value for '--runs'"),
+    (("experiment", "nosuch"), 2, "No such command 'nosuch'"),
+    (("bench", "--help"), 0, "Measure the engine on this machine"),
+    (("bench", "scale"), TO_BE_RUN, ""),
+    (("mutants", "01-bier", "--json"), TO_BE_RUN, ""),
+]
+
+
+@pytest.mark.parametrize(("arguments", "status", "told"), READ)
+def test_a_command_line_is_read_and_not_run(
+    arguments: tuple[str, ...], status: int, told: str
+) -> None:
+    """Else a mistake is refused only when what the verb needs has been built, for minutes."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from p4lab.cli.reading import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+    assert told in done.stdout + done.stderr and bool(told) == bool(done.stdout + done.stderr)

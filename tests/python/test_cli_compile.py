@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import p4lab
+from p4lab.course.material import start
 from p4lab.grading.course import compile_files, load
 
 BIER = Path(__file__).parents[2] / "p4" / "bier" / "v1model.p4"
@@ -34,6 +35,14 @@ def broken(tmp_path: Path) -> Path:
     path.write_text(MISTAKES)
     (tmp_path / "own.p4").write_text("\n\ntypedef missing_t t;\n")
     return path
+
+
+def test_a_part_of_a_program_names_the_whole(tmp_path: Path) -> None:
+    list(start("00-p4", tmp_path))
+    done = p4lab("compile", tmp_path / "levels" / "1-drop.p4")
+    whole = tmp_path / "levels" / "v1model.p4"
+    assert f"It is a part of {whole}. To check that: p4lab compile {whole}\n" in done.stdout
+    assert "It is a part of" not in p4lab("compile", whole).stdout
 
 
 def test_a_correct_program_exits_0() -> None:

@@ -56,6 +56,16 @@ def test_an_unknown_code_names_the_nearest() -> None:
     done = p4lab("explain", "E0304x")
     assert done.returncode == 2 and "E0304," in done.stderr
     assert "there is no code 'E9999'" in p4lab("explain", "E9999").stderr
+    assert "'foo' is not a code: write one as E0305" in p4lab("explain", "foo").stderr
+
+
+def test_several_codes_are_explained_one_after_the_other() -> None:
+    """As the compiler names them: "explain E0305 (also: E0101)"."""
+    pages = [(PAGES / f"{code}.md").read_text() for code in ("E0305", "E0101")]
+    told = p4lab("explain", "E0305", "E0101").stdout
+    assert all(page in told for page in pages)
+    data = json.loads(p4lab("explain", "E0305", "e0101", "--json").stdout)
+    assert [page["code"] for page in data] == ["E0305", "E0101"]
 
 
 @pytest.mark.parametrize("short", ["E305", "e305"])

@@ -41,8 +41,9 @@ def test_in_a_terminal_the_notebook_is_served_until_ctrl_c(tmp_path: Path) -> No
     """The address that is shown answers, with its token only; Ctrl-C leaves nothing running."""
     (tmp_path / "p4lab").mkdir()
     program = (
-        "import sys; from pathlib import Path; from p4lab.notebook import folder, server;"
-        f"folder.work_folder = server.work_folder = lambda: Path({str(tmp_path / 'p4lab')!r});"
+        "import sys; from pathlib import Path; from p4lab.course import home;"
+        "from p4lab.notebook import server;"
+        f"home.work_folder = server.work_folder = lambda: Path({str(tmp_path / 'p4lab')!r});"
         "from p4lab.cli import welcome; welcome.show()"
     )
     pid, terminal = pty.fork()

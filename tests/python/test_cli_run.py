@@ -188,6 +188,24 @@ def test_bad_input_is_a_sentence_and_status_2(arguments: list[str], sentence: st
     assert done.returncode == 2 and sentence in done.stderr
 
 
+TAKES_A_TOPOLOGY = {
+    "run": ("run", "01-bier", "--topology"),
+    "trace": ("trace", "01-bier", "--topology"),
+    "gateway": ("gateway", "--secret", __file__),
+    "storm": ("experiment", "storm", "--topology"),
+}
+
+
+@pytest.mark.parametrize("verb", TAKES_A_TOPOLOGY)
+@pytest.mark.parametrize("written", ["rng", "nowhere/rng.toml"])
+def test_a_topology_that_is_not_there_has_no_line(verb: str, written: str) -> None:
+    done = p4lab(*TAKES_A_TOPOLOGY[verb], written)
+    assert (done.returncode, done.stdout) == (2, "")
+    known = f"there is no topology {written!r}: give a .toml file or one of bng, "
+    assert done.stderr.startswith(f"p4lab: {known}")
+    assert done.stderr.endswith("(did you mean 'ring'?).\n")
+
+
 def test_a_topology_with_an_unknown_node_names_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text(

@@ -33,6 +33,7 @@ def saved(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def keeping(self: Any, *how: Any, **more: Any) -> None:
         found.append(self)
         write(self, *how, **more)
+        self.set_dpi(more.get("dpi", self.dpi))  # that of the file
 
     monkeypatch.setattr(figure.Figure, "savefig", keeping)
     monkeypatch.setattr(pyplot, "close", lambda _: None)

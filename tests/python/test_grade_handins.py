@@ -3,6 +3,7 @@ somebody else's."""
 
 from __future__ import annotations
 
+import stat
 import zipfile
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from p4lab.grading import handins
 from p4lab.grading.handins import Entry, entries
+from p4lab.grading.submission import Wanted, read
 from p4lab.grading.workers import GradingError
 
 
@@ -171,6 +173,45 @@ def test_without_an_export_every_file_is_somebodys(tmp_path):
     assert [(one.student, one.loose) for one in found] == [("ada.docx", False), ("bob", False)]
 
 
+def test_notes_and_lists_are_nobodys_anywhere(tmp_path):
+    """No student is called `readme`; a folder of that name may be one's."""
+    beside = ("README.txt", "bob.md", "grades.csv", "rules.toml")
+    found = entries([made(tmp_path / "class", *beside, "ada.txt", "readme.p4", "zoe/")], tmp_path)
+    assert tuple(one.source[0][0] for one in found if one.loose) == beside
+    assert [one.student for one in found if not one.loose] == ["ada.txt", "readme", "zoe"]
+
+
+def test_a_text_typed_into_moodle_is_named_unless_there_are_files(tmp_path):
+    typed = "_assignsubmission_onlinetext/onlinetext.html"
+    names = (f"Ada_1{typed}", f"Bob_2{typed}", "Bob_2_assignsubmission_file/")
+    found = entries([made(tmp_path / "class", *names)], tmp_path)
+    assert [(one.student, one.loose) for one in found] == [
+        ("Ada_1_assignsubmission_onlinetext", True),
+        ("Bob", False),
+    ]
+
+
+def test_a_link_is_whose_name_it_has(tmp_path):
+    """Its student hears that it is refused, and no student is called like an upload."""
+    folder = made(tmp_path / "class", CANVAS[0])
+    (folder / "evelink_2009_905_bier.p4").symlink_to("/etc/passwd")
+    assert told(entries([folder], tmp_path))["evelink"] == ["bier.p4"]
+
+
+def test_of_a_zip_nobody_is_lost(tmp_path):
+    """Empty folders and links, which a reader refuses, are handed in as well."""
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        archive.writestr("ada/", "")
+        archive.writestr("bob/bier.p4", "mine")
+        link = zipfile.ZipInfo("eve.p4")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/passwd")
+    found = {one.student: one for one in entries([tmp_path / "class.zip"], tmp_path / "scratch")}
+    assert set(found) == {"ada", "bob", "eve"}
+    why = {name: read(one.source, Wanted(("bier.p4",))).trouble for name, one in found.items()}
+    assert "is empty" in why["ada"] and "symbolic link" in why["eve"] and not why["bob"]
+
+
 def test_attempts_come_in_the_order_of_their_times(tmp_path):
     folder = made(
         tmp_path / "class",
@@ -213,7 +254,8 @@ def test_a_hostile_export_writes_nothing_elsewhere(tmp_path):
         members.writestr("bomb.p4", b"\0" * (40 << 20))
     (tmp_path / "scratch").mkdir()
     found = entries([archive], tmp_path / "scratch")
-    assert sorted(told(found)) == ["bomb", "good"]
+    assert sorted(told(found)) == ["bomb", "good", "link"]
+    assert not (tmp_path / "scratch" / "0" / "link.p4").exists(), "it leads nowhere"
     written = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
     assert all(path.parts[0] in ("scratch", "class.zip") for path in written)
     assert (tmp_path / "scratch/0/bomb.p4").stat().st_size <= handins.ZIP_BYTES + 1

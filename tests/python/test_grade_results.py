@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import fcntl
 import io
 import json
 import os
@@ -214,6 +215,24 @@ def test_two_gradings_into_one_folder_do_not_mix(tmp_path):
     assert done.returncode == 2 and "another grading is at work there" in done.stderr
 
 
+def test_a_file_system_without_locks_is_named(tmp_path, monkeypatch):
+    """As some network file systems are: without a lock two gradings could mix."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(OSError) as refused, journal.opened(tmp_path, "key"):
+        pass
+    assert refused.value.filename == str(tmp_path)
+    assert refused.value.strerror.endswith("give a folder on another one with --out")
+    assert not list(tmp_path.iterdir()), "what was only there to be locked goes again"
+    (tmp_path / journal.JOURNAL).write_text("judged before")
+    with pytest.raises(OSError), journal.opened(tmp_path, "key"):
+        pass
+    assert (tmp_path / journal.JOURNAL).read_text() == "judged before"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_was_judged_is_not_judged_again(tmp_path, number):
     """Ctrl-C in the middle of a class, and then the same command once more."""
@@ -285,7 +304,7 @@ def test_a_regrade_tells_whose_points_changed(tmp_path):
 
 @pytest.mark.parametrize(
     ("option", "told"),
-    [("--roster", "nobody.csv: No such file"), ("--rules", "rules.toml: it is no TOML")],
+    [("--roster", "nobody.csv: No such file"), ("--rules", "rules.toml: this is not TOML")],
 )
 def test_lists_are_read_before_a_seed_is_made(tmp_path, monkeypatch, option, told):
     (tmp_path / "class").mkdir()

@@ -227,13 +227,24 @@ def test_free_days_that_are_said_twice_are_not_guessed_between(tmp_path):
     [
         ("due = 'tomorrow'", "due: "),
         ("attempt = 'first'", "attempt: "),
-        ("deadline = 2026-01-01", "deadline: "),
+        ("deadline = 2026-01-01", "rules.toml:1: there is no key deadline"),
         ("[[adjust]]\nstudent = 'a'\nreason = 'x'", "either `points` or `to`"),
-        ("x = ", "it is no TOML"),
+        ("x = ", "this is not TOML"),
+        ("x = " + "[" * 5000, "this is not TOML"),
+        (
+            "# Anything\ndue = 2026-11-20 23:59",
+            r"\(at line 2.*; a deadline is written 2026-11-20T23",
+        ),
+        ("due = 20.11.2026", "a deadline is written 2026-11-20T23:59:00"),
+        ("\ndue = 2026-11-20", "rules.toml:2: due: write day and time without quotes, such as"),
+        ('due = "Friday"', "rules.toml:1: due: write day and time without quotes, such as"),
+        ("due = 1763679540", "rules.toml:1: due: write day and time without quotes, such as"),
+        ("grace = inf", "rules.toml:1: grace: must be at most"),
+        ("# Bl\udcfcte", "rules.toml: line 1 is not UTF-8; save the file as UTF-8"),
     ],
 )
 def test_rules_that_are_wrong_are_a_sentence(tmp_path, text, wrong):
-    (tmp_path / "rules.toml").write_text(text)
+    (tmp_path / "rules.toml").write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(GradingError, match=wrong):
         rules.read(tmp_path / "rules.toml")
 

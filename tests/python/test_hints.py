@@ -1,5 +1,5 @@
-"""Hints in three steps: where, what, almost the code. Every check has all of them, and how many a
-student has asked for is kept, and told to an instructor who counts them."""
+"""Hints: where, what, almost the code. Every check has all of them, the story says some, and how
+many of the others a student has asked for is kept, and told to an instructor who counts them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from p4lab.grading.course import load
 from p4lab.grading.folder import Entry, Hands, grade
 from p4lab.grading.hints import GENERAL, Hint, choose
 from p4lab.grading.known import wanted
-from p4lab.grading.record import Story
-from p4lab.grading.steps import steps
+from p4lab.grading.record import CheckResult, Place, Story, Verdict
+from p4lab.grading.steps import ask, steps
 from p4lab.grading.submission import read
 from p4lab.grading.workers import Task
 from p4lab.grading.writers import layout
@@ -38,8 +38,9 @@ def test_every_check_has_all_three_steps(lab: str) -> None:
     kinds = [*GENERAL, *course.system.hints, "something new"]
     for check in course.checks:
         for kind in kinds:
-            where, what, almost = steps(course, check, Story((), "", kind, ""))
-            assert where and what and almost, (check.id, kind)
+            three = steps(course, check, Story((), "", kind, ""))
+            assert all(one.text for one in three), (check.id, kind)
+            assert not any(one.in_story for one in three), (check.id, kind)
 
 
 @pytest.mark.parametrize("lab", names())
@@ -82,16 +83,47 @@ def hint(folder: Path, *arguments: str) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
-def test_each_call_goes_one_step_further(mine: Path) -> None:
-    given = [hint(mine, "forward-one") for _ in range(4)]
-    assert [len(one["steps"]) for one in given] == [1, 2, 3, 3]
-    assert BLANK in given[-1]["steps"][2]
-    assert hint(mine)["check"] == "forward-one"  # the first that fails
-    hint(mine, "decapsulate-deliver")
-    assert asked.read((mine / asked.FILE).read_text()) == {
-        "forward-one": 3,
-        "decapsulate-deliver": 1,
-    }
+def test_a_hint_repeats_nothing_of_the_story(mine: Path) -> None:
+    """The story has said the line and the question: what is left is nearly the code."""
+    first = hint(mine)
+    assert (first["check"], first["of"], first["story"]) == ("forward-one", 1, [])
+    assert [one["title"] for one in first["steps"]] == ["Almost the code"]
+    assert BLANK in first["steps"][0]["text"]
+    assert hint(mine, "forward-one") == first  # there is no more
+    assert asked.kept(mine) == {"forward-one": 1}
+
+
+def test_the_story_of_another_check_costs_no_hint(mine: Path) -> None:
+    """Only the first that fails has its story told by `check`."""
+    other = hint(mine, "decapsulate-deliver")
+    assert [one["title"] for one in other["story"]] == ["Where", "What"]
+    assert asked.kept(mine) == {"decapsulate-deliver": 1}
+
+
+LINE = Story((), "It is wrong.", "", "Think.", place=Place("a.p4", 1))
+
+
+@pytest.mark.parametrize(
+    ("story", "titles"),
+    [
+        (LINE, ["Almost the code"]),
+        (replace(LINE, hint=""), ["What", "Almost the code"]),
+        (replace(LINE, place=None), ["Where", "Almost the code"]),
+        (replace(LINE, place=None, hint=""), ["Where", "What", "Almost the code"]),
+    ],
+)
+def test_each_call_says_one_thing_more(story: Story, titles: list[str], tmp_path: Path) -> None:
+    course = load("01-bier")
+    check = next(one for one in course.checks if one.id == "forward-one")
+    failed = CheckResult(check.id, check.title, check.part or "", "failed", 0, 1, story)
+    for count in range(1, len(titles) + 2):
+        verdict = Verdict("01-bier", "", (failed,))
+        given = ask(course, verdict, None, tmp_path, asked.kept(tmp_path))
+        assert [one.title for one in given.steps] == titles[:count]
+        assert asked.kept(tmp_path) == {check.id: min(count, len(titles))}
+    asked.write(tmp_path, {check.id: 3})
+    ask(course, verdict, None, tmp_path, asked.kept(tmp_path))
+    assert asked.kept(tmp_path) == {check.id: 3}  # what was asked for stays
 
 
 def test_what_passes_or_waits_costs_no_hint(mine: Path) -> None:
@@ -136,7 +168,7 @@ def test_a_folder_may_hold_anything_under_that_name(tmp_path: Path) -> None:
 def test_a_grader_counts_them_where_the_lab_asks(mine: Path, tmp_path: Path) -> None:
     """A hand-in without the file counts as unknown, not as none."""
     hint(mine, "forward-one")
-    hint(mine, "forward-one")
+    hint(mine, "decapsulate-deliver")
     list(start("01-bier", tmp_path / "other"))
     course = load("01-bier")
     entries = [Entry(name, ((name, tmp_path / name),)) for name in ("mine", "other")]
@@ -148,12 +180,15 @@ def test_a_grader_counts_them_where_the_lab_asks(mine: Path, tmp_path: Path) -> 
         files = layout.files("01-bier", Heading("", {}, ""), rows, formats=(), reveal="never",
                              beside=layout.Beside())  # fmt: skip
         if counted:
-            assert "Steps of hints asked for: 2 (forward-one 2)." in files["students/mine.md"]
+            assert (
+                "Hints asked for: 2 (decapsulate-deliver 1, forward-one 1)."
+                in files["students/mine.md"]
+            )
             assert "not known" in files["students/other.md"]
         return json.loads(files["records.json"])["verdicts"]
 
     assert [one["hints"] for one in records(True)] == [
-        {"steps": {"forward-one": 2}, "total": 2},
+        {"steps": {"forward-one": 1, "decapsulate-deliver": 1}, "total": 2},
         {"steps": None, "total": None},
     ]
     assert not any("hints" in one for one in records(False))

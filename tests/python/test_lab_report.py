@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from p4lab import registry
 from p4lab.control.listeners import membership
@@ -45,6 +47,15 @@ def test_a_perfect_run_is_ok(plan: Plan) -> None:
     report = judged(plan, perfect(plan))
     assert report.ok, report.problems
     assert all(row["ok"] for row in report.to_json()["hosts"])
+
+
+def test_a_destination_with_two_sources_is_told_apart() -> None:
+    plan = load_plan("06-bng", packets=1)
+    shown = Console(width=120)
+    with shown.capture() as capture:
+        shown.print(deliveries(plan, "virtual", Observed({}, {}, {})).render())
+    rows = re.findall(r"│ (\w+) +│ 10.0.1.5 +│ web ", capture.get())
+    assert rows == ["alice", "bob"]
 
 
 def test_every_deviation_is_a_problem(plan: Plan) -> None:

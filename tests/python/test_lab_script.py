@@ -39,6 +39,7 @@ case "$*" in
     echo ready-made >"$ROOT/.venv/site/p4lab/_engine.abi3.so" ;;
 *sysconfig*) echo "$ROOT/.venv/site" ;;
 *platform.machine*) echo "Python 3.12, x86_64" ;;
+*p4lab.cli.reading*) case "$*" in *" --bad"*) echo refused >&2; exit 2 ;; esac; exit 78 ;;
 *p4lab.__main__*) shift 2; echo "p4lab got:$(printf ' <%s>' "$@")" ;;
 esac
 """
@@ -162,6 +163,15 @@ def test_the_rest_of_the_engine_comes_for_those_who_need_it(
     assert machine.work() == ["engine"]
 
 
+def test_what_is_refused_is_refused_before_the_rest_of_the_engine_is_built(
+    machine: Machine,
+) -> None:
+    machine.run("notebook")
+    machine.work()
+    assert machine.run("bench", "scale", "--bad") == (2, "", "refused\n")
+    assert machine.work() == []
+
+
 def test_who_begins_with_the_rack_has_the_engine_of_its_fabric(machine: Machine) -> None:
     """Lab 07's simulator is not in the part that other labs begin with."""
     for lab, system in (("07-fabric", "fabric"), ("01-bier", "bier")):
@@ -256,6 +266,16 @@ def test_two_starts_at_once_set_up_once(machine: Machine) -> None:
     both = [machine.start(), machine.start()]
     assert [process.communicate(timeout=60) and process.returncode for process in both] == [0, 0]
     assert machine.work() == ALL
+
+
+def test_who_waits_for_another_start_sees_the_time(machine: Machine) -> None:
+    """The first look finds the lock taken, so does the next, and then it is free."""
+    (machine.bin / "flock").unlink()
+    tries = machine.bin / "tries"
+    machine.add("flock", f'#!/bin/sh\necho once >>{tries}; [ "$(grep -c once {tries})" -ge 3 ]\n')
+    status, _, err = machine.run()
+    assert status == 0 and machine.work() == ALL
+    assert "waiting for it)\n  (still waiting, " in err
 
 
 def test_where_no_file_can_be_locked_it_says_so_and_goes_on(machine: Machine) -> None:

@@ -53,19 +53,30 @@ def test_a_program_that_was_broken_from_the_start_is_shown_once_it_compiles(fold
     assert said(live) == "h2, h3, h4 and h5 got the packet to 239.1.1.1."
 
 
+def test_an_error_is_at_a_name_that_the_student_knows(folder: Path) -> None:
+    """And by which file theirs is included does not mend it."""
+    live = Live("00-p4")
+    program = folder / "levels" / "1-drop.p4"
+    write(program, program.read_text().replace("std.egress_spec = 2;", "std.egress_spec = 2"))
+    live.look()
+    assert "[ levels/1-drop.p4:9:" in live.view.trouble
+    assert "included from" not in live.view.trouble
+    assert str(folder) not in live.view.trouble
+
+
 def test_the_program_is_that_of_the_file_that_was_written_or_is_in_front(folder: Path) -> None:
     """Lab 00 has a program for each file: the network of another one would be a lie."""
     live = Live("00-p4")
     live.look()
-    assert live.view.title == "1-drop.p4 on levels"
+    assert live.view.title == "1-drop.p4"
     write(folder / LEVEL, (HERE.sources / LEVEL).read_text())
     live.look()
-    assert live.view.title == "2-forward.p4 on levels"
+    assert live.view.title == "2-forward.p4"
     assert said(live) == "h2 got the packet to 10.0.1.2."
     live._message(None, {"editing": "somewhere/mine/levels/1-drop.p4"}, None)
-    assert live.view.title == "1-drop.p4 on levels"
+    assert live.view.title == "1-drop.p4"
     live._message(None, {"editing": "somewhere/else.p4"}, None)
-    assert live.view.title == "1-drop.p4 on levels"
+    assert live.view.title == "1-drop.p4"
 
 
 def test_a_packet_that_should_be_dropped_is_no_success_when_it_arrives(folder: Path) -> None:

@@ -6,6 +6,7 @@ Each test runs in a process that may have little memory, and fails there if some
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -28,6 +29,7 @@ SECONDS = 60  # on a busy machine; alone it takes two or three
 AGAIN = ("te.p4", "decision.again = carried.child < n;", "decision.again = true;")
 CHILD = ("te.p4", "carried.child = carried.child + 1;", "")
 BITS = ("rlb.p4", "carried.bits = carried.bits & ~own;", "")
+TRACE = ("-m", "p4lab", "trace", "01-bier", "--topology", "paper")
 LOOP = "r1 lets a packet go around too often: very likely frames run in a loop."
 
 
@@ -41,8 +43,9 @@ def looping(folder: Path, file: str, old: str, new: str) -> Path:
     return folder
 
 
-def limited(*arguments: object, given: str = "") -> str:
-    """What Python says with these arguments, in little memory; `given` is what it can read."""
+def limited(*arguments: object, given: str = "", status: int = 0) -> str:
+    """What Python says with these arguments, in little memory, before it ends with this status;
+    `given` is what it can read."""
     done = subprocess.run(
         ["bash", "-c", f'ulimit -v {MEMORY}; exec "$@"', "-", sys.executable, *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "200"},
@@ -52,7 +55,7 @@ def limited(*arguments: object, given: str = "") -> str:
         timeout=SECONDS,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.returncode == status, done.stderr[-2000:]
     return done.stdout
 
 
@@ -63,11 +66,26 @@ def test_a_trace_of_a_loop_shows_its_first_passes(
     tmp_path: Path, mistake: tuple[str, str, str], encoding: str
 ) -> None:
     folder = looping(tmp_path, *mistake)
-    said = limited("-m", "p4lab", "trace", "04-msr6", folder, "--encoding", encoding)
-    assert LOOP in said
+    said = limited("-m", "p4lab", "trace", "04-msr6", folder, "--encoding", encoding, status=1)
+    assert said.startswith(f"{LOOP}\n")
     assert f"pass {FIRST_PASSES})" in said and f"pass {FIRST_PASSES + 1})" not in said
     assert re.search(r"and so on: 2,0\d\d more packets", said)
     assert len(said.splitlines()) < 3000
+
+
+def test_a_trace_says_of_a_packet_that_one_switch_gave_up_that_it_runs_in_a_loop(
+    tmp_path: Path,
+) -> None:
+    """The rest of the network goes on then, and each host gets its copy."""
+    for name in ("bier", "include"):
+        shutil.copytree(HERE.sources / name, tmp_path / name)
+    program = tmp_path / "bier" / "bier.p4"
+    own = "decision.again = carried.remaining != 0;"
+    program.write_text(program.read_text().replace(own, "decision.again = true;"))
+    first = json.loads(limited(*TRACE, tmp_path, "--json", status=1))
+    asked = limited(*TRACE, tmp_path, "--why", "bier.ttl", status=1)
+    assert first["problem"] == LOOP and first["left_out"] > 1000
+    assert asked.startswith(f"{LOOP}\nbier.ttl, on the way to ")
 
 
 LIVING = """

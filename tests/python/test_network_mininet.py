@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -119,6 +120,13 @@ class TestWithRoot:
         process.kill()
         process.wait()
         assert comes_back_to(before) == set()
+
+
+def test_a_subscriber_who_is_not_online_is_noted() -> None:
+    net = SimpleNamespace(_meet_attached=lambda: None, _agents={}, _notes=[])
+    stream = SimpleNamespace(vlan=None, source=SimpleNamespace(name="alice"))
+    MininetNetwork.start(net, stream, 0)  # type: ignore[arg-type]
+    assert net._notes == ["alice is not online and sends nothing."]
 
 
 @needs_mininet[0]

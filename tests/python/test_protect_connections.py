@@ -158,7 +158,7 @@ def test_streams_that_cannot_be_protected_are_routed_as_long_as_one_can() -> Non
     ("changed", "reason"),
     [
         ({"topology": "tree10"}, "that share no link: all of them need"),
-        ({"connections": "nowhere.toml"}, "cannot read the file"),
+        ({"connections": "nowhere.toml"}, "^cannot read nowhere.toml: No such file"),
         ({"connections": str(LAB_FILE), "topology": "ring"}, "both paths|share no link|no way"),
         ({"accept": "fastest"}, "none, match, highest, slots or vector"),
         ({"history": "12"}, "1, 2, 4, 8"),

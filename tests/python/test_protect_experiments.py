@@ -131,6 +131,17 @@ def test_tables_of_policies_are_tidy_and_say_whose_mean_they_are() -> None:
     assert (cell["runs"], cell["as_defined"], cell["lost_by_formula"]) == (3, 3, 1.0)
 
 
+def test_a_table_of_policies_tells_little_from_nothing() -> None:
+    """Both copies of a packet are lost in 2 of 10,000 cases at 1 %: not 0.0."""
+    row = {"runs": 1, "sent": 200, "lost": 0, "duplicates": 0, "reordered": 0}
+    rows = [
+        {**row, "event": one.name, "policy": accept, "lost_by_formula": 0.02}
+        for one in events.EVENTS
+        for accept in policies.POLICIES
+    ]
+    assert set(policies.table(rows).columns[-1].cells) == {"0.02"}
+
+
 # ---- Figure 4
 
 

@@ -227,6 +227,18 @@ def both(lab: Lab) -> list[Way]:
     return ways(lab.last(), placed)[:2]
 
 
+def test_no_line_goes_through_words() -> None:
+    lab = open_lab("03-protect", folder=HERE.sources)
+    data = lab.time_view(lab.send(packets=20)).data
+    titles = re.findall(r'y="([\d.]+)"[^>]*class="p4c-name"', data["base"])
+    drops = re.findall(
+        r'y1="([\d.]+)"[^>]*y2="([\d.]+)"[^>]*class="p4c-drop"', data["steps"][0]["layer"]
+    )
+    assert len(titles) == 3 and len(drops) > 2
+    for y in map(float, titles):
+        assert not any(float(top) < y < float(bottom) for top, bottom in drops)
+
+
 def test_each_stream_is_shown_with_its_own_connection() -> None:
     lab = lab_with(connections="labs/03-protect/connections.toml")
     gold, voice = lab.send(1, 2), lab.send(2, 2)

@@ -81,6 +81,17 @@ def test_nobody_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert not list(tmp_path.iterdir())
 
 
+def test_threads_and_a_cluster_do_not_go_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without this one of them wins without a word."""
+    out = tmp_path / "out"
+    with pytest.raises(typer.Exit) as ended:
+        sweeps.with_sweep(out, "any", 2, "tcp://127.0.0.1:9", lambda sweep: sweep.all(tasks()))
+    assert ended.value.exit_code == 2 and not out.exists()
+    assert "--threads is for this machine and --dask for a cluster" in capsys.readouterr().err
+
+
 def test_a_worker_with_another_version_is_found_out() -> None:
     with pytest.raises(SweepError, match="another p4lab"):
         work_there("sha256:0", tasks()[0])

@@ -58,7 +58,7 @@ REFUSED = [
     (("--target", "wedge"), "needs the map of your rack: --rack FILE"),
     (("--target", "wedge", "--topology", "testbed", *RACK), "start bf_switchd on r1"),
     (("--target", "wedge", *RACK), "no switch for r4"),
-    (("--target", "wedge", "--rack", "nowhere.toml"), "nowhere.toml:1: cannot read the file"),
+    (("--target", "wedge", "--rack", "nowhere.toml"), "nowhere.toml: no such map of a rack"),
     (("--dry-run",), "--dry-run is for --target tofino-model and wedge"),
     (RACK, "--rack is for --target"),
     (("--target", "tofino-model", "--undo"), "--undo is for --target wedge"),

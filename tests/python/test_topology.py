@@ -350,8 +350,15 @@ def test_a_name_that_is_not_there():
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(TopologyError, match=r"gone\.toml:1: cannot read the file: No such file"):
+    with pytest.raises(TopologyError, match=r"^there is no topology .*gone\.toml.: give a \.toml"):
         Topology.load(tmp_path / "gone.toml")
+    with pytest.raises(TopologyError, match=r"\(did you mean 'ring'\?\)$"):
+        Topology.load(tmp_path / "rings.toml")
+
+
+def test_a_file_that_cannot_be_read_has_no_line(tmp_path):
+    with pytest.raises(TopologyError, match=r"^cannot read .*: Is a directory$"):
+        Topology.load(tmp_path / "..")
 
 
 def test_not_utf8_and_too_large():

@@ -22,7 +22,7 @@ from p4lab.grading.sandbox import Limits
 from p4lab.grading.submission import Submission, Wanted
 
 WORK = "p4lab"
-"""Where students work, below their home (`notebook.folder.work_folder`)"""
+"""Where students work, below their home (`course.home.work_folder`)"""
 
 READING = Limits(wall_seconds=20)
 

@@ -28,6 +28,7 @@ from p4lab.classroom.processes import Processes
 from p4lab.classroom.rehearsal import Machine, await_class, missing
 from p4lab.classroom.visitor import VisitError, Visitor
 from p4lab.grading.course import load
+from p4lab.plurals import count_of
 
 GROUP = "a class on one server, lab 01"
 LAB = "01-bier"
@@ -64,7 +65,7 @@ def class_load(say: Say, students: int | None = None) -> Iterator[Measure]:
 
 
 def _measured(machine: Machine, count: int, say: Say) -> Iterator[Measure]:
-    say(f"making {count} users")
+    say(f"making {count_of(count, 'user')}")
     hub = _begin(machine, count)
     settings = machine.place.settings()
     address = f"http://127.0.0.1:{settings.port}"
@@ -88,8 +89,7 @@ def _begin(machine: Machine, count: int) -> subprocess.Popen[bytes]:
     if made.returncode:
         raise VisitError(made.stderr.strip())
     words = [sys.executable, "-m", "p4lab", "class", "serve"]
-    log = (machine.srv / "log").open("wb")
-    return machine.start(*words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    return machine.start(*words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
 class _Load:
@@ -166,7 +166,7 @@ class _Load:
     def _waiting(self) -> Iterator[Measure]:
         waited = sorted(self._waited)
         late = waited[min(len(waited) - 1, int(0.95 * len(waited)))]
-        many = f"{len(self._visitors)} students, each every {EVERY:g} s"
+        many = f"{count_of(len(self._visitors), 'student')}, each every {EVERY:g} s"
         yield measure.of(GROUP, f"a check: {many}", "s", waited)
         yield measure.of(GROUP, "95 of 100 checks answer within", "s", [late], GOAL, at_most=True)
         yield measure.of(GROUP, f"a server's start, {AT_ONCE} at once", "s", self._started)

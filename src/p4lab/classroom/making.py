@@ -18,6 +18,7 @@ from p4lab.classroom.place import SERVICE, ClassError, Place, Settings, written
 from p4lab.course.home import homes
 from p4lab.grading.roster import login_of
 from p4lab.grading.roster import read as read_roster
+from p4lab.plurals import count_of
 
 Say = Callable[[str], None]
 
@@ -46,7 +47,7 @@ def make(place: Place, roster: Path, settings: Settings, say: Say) -> Made:
     for home in homes():
         close(home.root)
     place.path.mkdir(parents=True, exist_ok=True)
-    say(f"users of this machine for {students(len(wanted))}")
+    say(f"users of this machine for {count_of(len(wanted), 'student')}")
     new = users.make(wanted)
     _folders(place)
     if roster.resolve() != place.roster.resolve():
@@ -60,11 +61,6 @@ def make(place: Place, roster: Path, settings: Settings, say: Say) -> Made:
     _secrets(place)
     _write(place.hub / LOGINS, json.dumps({one.login: one.person.id for one in wanted}))
     return Made(wanted, tuple(new), gone)
-
-
-def students(count: int) -> str:
-    """So many, in words."""
-    return "1 student" if count == 1 else f"{count} students"
 
 
 def close(root: Path) -> None:

@@ -109,6 +109,11 @@ class Place:
         return self.path / "hub"
 
     @property
+    def log(self) -> Path:
+        """What proxy and hub report where `class serve` runs them."""
+        return self.hub / "log"
+
+    @property
     def seen(self) -> Path:
         return self.path / "seen"
 

@@ -123,9 +123,7 @@ class Machine:
 
     def free_settings(self, **more: object) -> str:
         """A class.toml with ports that are free now."""
-        names = ("port", "hub_port", "proxy_port", "dashboard_port")
-        ports = dict(zip(names, _free_ports(len(names)), strict=True))
-        return "".join(f"{name} = {value}\n" for name, value in {**ports, **more}.items())
+        return "".join(f"{name} = {value}\n" for name, value in {**free_ports(), **more}.items())
 
     def close(self) -> None:
         """Ends it, and with it every process in it."""
@@ -192,12 +190,13 @@ def _number_users_from(file: Path, first: int) -> None:
     file.write_text("\n".join(lines) + "\n")
 
 
-def _free_ports(count: int) -> list[int]:
-    """Ports of the loopback that nothing listens at now."""
-    probes = [socket.socket() for _ in range(count)]
+def free_ports() -> dict[str, int]:
+    """Settings of a class with ports of the loopback that nothing listens at now."""
+    names = ("port", "hub_port", "proxy_port", "dashboard_port")
+    probes = [socket.socket() for _ in names]
     for probe in probes:
         probe.bind(("127.0.0.1", 0))
     ports = [probe.getsockname()[1] for probe in probes]
     for probe in probes:
         probe.close()
-    return ports
+    return dict(zip(names, ports, strict=True))

@@ -7,15 +7,20 @@ import os
 import pwd
 import signal
 import socket
+import ssl
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from p4lab.classroom.place import PLACE, SERVICE, ClassError, Place
+from p4lab.classroom.place import PLACE, SERVICE, ClassError, Place, Settings
 from p4lab.classroom.proxy import NODE_PATH, proxy_command
+from p4lab.command import command
+from p4lab.grading.roster import read as read_roster
 
 CONFIG = Path(__file__).parent / "jupyterhub_config.py"
+PATIENCE = 30  # seconds in which proxy and hub end by themselves
 
 
 def hub_environment(place: Place) -> dict[str, str]:
@@ -49,10 +54,43 @@ def start_proxy(place: Place, **more: Any) -> subprocess.Popen[bytes]:
     )
 
 
-def check_ports(place: Place) -> None:
-    """Raises ClassError for a port that a process of the class could not have: the proxy would end,
-    and the hub go on without it."""
+def check(place: Place) -> None:
+    """Raises ClassError and GradingError for what would end the proxy or the hub with a page of
+    their own about it, or the proxy alone, without which the hub goes on."""
     settings = place.settings()
+    proxy_command(settings)
+    read_roster(place.roster)
+    again = f"{command()} class make ROSTER.csv makes it."
+    try:
+        user = pwd.getpwnam(SERVICE)
+        hub_environment(place)
+    except KeyError:
+        raise ClassError(f"there is no user {SERVICE}; {again}") from None
+    except FileNotFoundError as error:
+        raise ClassError(f"{error.filename}: {error.strerror}; {again}") from None
+    if settings.tls_cert:
+        _check_certificate(settings, user)
+    _check_ports(place, settings)
+
+
+def _check_certificate(settings: Settings, user: pwd.struct_passwd) -> None:
+    files = settings.tls_cert, settings.tls_key
+    for file in files:
+        reads = ["test", "-r", file]
+        if subprocess.run(reads, user=user.pw_uid, group=user.pw_gid, extra_groups=[]).returncode:
+            raise ClassError(
+                f"the proxy cannot read {file}; give --tls-cert and --tls-key files that the user "
+                f"{SERVICE} can read."
+            )
+    try:
+        # An empty password, or OpenSSL would ask for that of a key which has one.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(*files, password="")
+    except OSError:
+        told = "are not a certificate and its key, without a password"
+        raise ClassError(f"{files[0]} and {files[1]} {told}.") from None
+
+
+def _check_ports(place: Place, settings: Settings) -> None:
     for name in ("port", "proxy_port", "hub_port", "dashboard_port"):
         port = getattr(settings, name)
         host = settings.listen if name == "port" else "127.0.0.1"
@@ -60,30 +98,61 @@ def check_ports(place: Place) -> None:
         try:
             socket.create_server((host, port), family=family).close()
         except OSError as error:
-            told = f"{host}: {error.strerror}; give another {name} in {place.settings_file}."
             if error.errno == errno.EADDRINUSE:
-                told = (
-                    f"port {port} is in use; end what listens there (ss -ltnp shows it), or give "
-                    f"another {name} in {place.settings_file}."
-                )
-            raise ClassError(told) from None
+                told = f"port {port} is in use; end what listens there (ss -ltnp shows it), or"
+            else:
+                told = f"{host} is no address to listen at with port {port} ({_reason(error)});"
+                name = "listen" if host == settings.listen else name
+            raise ClassError(f"{told} give another {name} in {place.settings_file}.") from None
 
 
-def serve(place: Place) -> int:
-    """Proxy and hub until one of them ends, or this process is told to: the status of the first
-    that did. Students' servers stay; the next hub finds them. Raises ClassError, OSError."""
-    check_ports(place)
-    started = [start_proxy(place), start_hub(place)]
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        pid, status = os.wait()
-        while pid not in [one.pid for one in started]:
-            pid, status = os.wait()
-        return os.waitstatus_to_exitcode(status)
-    except KeyboardInterrupt:
-        return 0
-    finally:
-        for one in started:
-            one.terminate()
-        for one in started:
+def _reason(error: OSError) -> str:
+    """Without what Python adds to the system's words."""
+    return (error.strerror or str(error)).partition(" (while ")[0]
+
+
+def serve(place: Place) -> None:
+    """Proxy and hub until this process is told to end. Students' servers stay; the next hub finds
+    them. What both report goes to `Place.log`. Raises ClassError if one of them ends, OSError."""
+    with place.log.open("ab") as log:
+        # Ctrl-C is for this process, which ends each of them once.
+        more = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": log,
+            "stderr": log,
+            "start_new_session": True,
+        }
+        started: dict[str, subprocess.Popen[bytes]] = {}
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.default_int_handler)
+        try:
+            started["proxy"] = start_proxy(place, **more)
+            started["hub"] = start_hub(place, **more)
+            ended = _first_to_end(started)
+            raise ClassError(f"the {ended} has ended; {place.log} ends with the reason.")
+        except KeyboardInterrupt:
+            pass
+        finally:
+            _end(list(started.values()))
+
+
+def _first_to_end(started: Mapping[str, subprocess.Popen[bytes]]) -> str:
+    pids = {process.pid: name for name, process in started.items()}
+    pid = 0
+    while pid not in pids:
+        pid, _ = os.wait()
+    return pids[pid]
+
+
+def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Ends them, whoever is impatient meanwhile."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    for one in processes:
+        one.terminate()
+    for one in processes:
+        try:
+            one.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            one.kill()
             one.wait()

@@ -19,10 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from p4lab.command import command as start
-from p4lab.paths import ROOT
+from p4lab.paths import INSTALLED, ROOT
 from p4lab.topology import Topology
 
 ENVIRONMENT = "P4LAB_COURSE"
+
+WORK_ENVIRONMENT = "P4LAB_FOLDER"
+"""Names another folder for a student's files: an instructor's, or `p4/`, which is the reference."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,19 @@ def command() -> str:
 def home_of(lab: str) -> Home | None:
     """The first that has a lab of this name."""
     return next((home for home in homes() if (home.labs / lab / "lab.toml").is_file()), None)
+
+
+def work_folder() -> Path:
+    """Where students' files are unless told: `work/` in the checkout, or `p4lab/` in the home of a
+    user who may not write there or has none."""
+    own = os.access(ROOT, os.W_OK) and not INSTALLED
+    return ROOT / "work" if own else Path.home() / "p4lab"
+
+
+def work_on(lab: str) -> Path:
+    """The folder with a student's files of a lab, for notebooks and verbs that are told no other:
+    that of the environment variable P4LAB_FOLDER, or else one in `work_folder`."""
+    return Path(os.environ.get(WORK_ENVIRONMENT) or work_folder() / lab).expanduser().resolve()
 
 
 def names() -> list[str]:

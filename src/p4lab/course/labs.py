@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from p4lab import registry
-from p4lab.course.home import Home, home_of, names
+from p4lab.course.home import Home, command, home_of, names
 from p4lab.course.words import TextError, line_of, refused, text_of
+from p4lab.errors import Plain
 from p4lab.model.run import Address, Plan, Stream
 from p4lab.model.system import Settings, System
 from p4lab.topology import Link, Topology, TopologyError
@@ -28,7 +29,7 @@ else:
 MOST_PACKETS = 10_000_000  # of each stream
 
 
-class LabError(Exception):
+class LabError(Plain, Exception):
     """A lab that cannot be run; the message says what to change, and where."""
 
 
@@ -181,8 +182,8 @@ def _run(lab: str) -> _RunFile:
     run = read_lab(lab, _LabFile).run
     if run is None:
         raise LabError(
-            f"{lab} has no network of P4 switches: labs/{lab}/lab.toml has no [run]. "
-            "`check` judges what its students write."
+            f"{lab} has no network of P4 switches. What its students write is judged by: "
+            f"{command()} check {lab}"
         )
     return run
 

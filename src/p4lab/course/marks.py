@@ -42,6 +42,11 @@ class Region:
     first: int
     last: int
 
+    @property
+    def todo(self) -> str:
+        """What a starter has in the place of a solution."""
+        return f"{self.sign} TODO {self.name}: {self.task}"
+
 
 def regions(text: str, file: str) -> list[Region]:
     """All regions in the order of their first lines. Regions of one kind do not nest.
@@ -147,7 +152,7 @@ def _replace(lines: list[str], solutions: list[Region], start: int, end: int) ->
     result, at = [], start
     for region in solutions:
         result += lines[at : region.first - 1]
-        result.append(f"{region.indent}{region.sign} TODO {region.name}: {region.task}\n")
+        result.append(f"{region.indent}{region.todo}\n")
         inside = map(_BEFORE.match, lines[region.first : region.last - 1])
         result += [one["indent"] + one["code"] for one in inside if one is not None]
         at = region.last

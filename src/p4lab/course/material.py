@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from p4lab import _engine
 from p4lab.command import command
 from p4lab.course import marks, renewal
-from p4lab.course.home import HERE
+from p4lab.course.home import HERE, work_on
 from p4lab.course.labs import LabError, author_text, home, read_lab
 from p4lab.course.renewal import State
+from p4lab.plurals import count_of
+
+_BLANK = 1 << 10  # bytes: what is longer has more than blanks
+_MOST_NAMED = 3
 
 # In a handout: this comment, then a fenced block whose text is the quotation.
 _QUOTE = re.compile(
@@ -132,6 +139,38 @@ def is_older(lab: str, folder: Path) -> bool:
     """Whether a lab has changed since a student began it in this folder. Raises LabError."""
     begun = renewal.begun_with(folder)
     return any(begun.get(name, text) != text for name, text in starter_of(lab))
+
+
+def lacking(lab: str, folder: Path, of: _engine.Compilation | None = None) -> Iterator[str]:
+    """What is said of the files with tasks that are empty or gone in a student's folder: what to
+    do. With a program that does not compile, only of those that it asks for. Raises LabError."""
+    empty = [name for name in student(lab).edit if _is_empty(folder / name)]
+    gone = [name for name in student(lab).edit if not os.path.lexists(folder / name)]
+    if of is not None:
+        read = {os.path.normpath(file) for file in of.files}
+        missed = " ".join(f"{one['message']} {one['hint']}" for one in of.diagnostics)
+        empty = [name for name in empty if os.path.normpath(folder / name) in read]
+        gone = [name for name in gone if str(folder / name) in missed]
+    again = f"{command()} start {lab}"
+    if folder.resolve() != work_on(lab):
+        again += f" {shlex.quote(str(folder))}"
+    for names, what in ((empty, "empty"), (gone, "missing")):
+        be, them = ("is", "it") if len(names) == 1 else ("are", "them")
+        first = f", delete {them}, then" if what == "empty" else ""
+        if names:
+            yield f"{_row(names)} {be} {what}. To begin with the starter again{first}: {again}"
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.is_file() and path.stat().st_size < _BLANK and not path.read_bytes().strip()
+    except OSError:
+        return False
+
+
+def _row(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {count_of(more, 'other')}" if more > 0 else "")
 
 
 def source(lab: str, name: str) -> Path:

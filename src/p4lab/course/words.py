@@ -24,6 +24,7 @@ _PLAIN = {
     "a valid dictionary": "a table",
     "a valid list": "a list",
     ", unable to parse string as an integer": "",
+    ", got a number with a fractional part": "",
     ", unable to parse string as a number": "",
 }
 

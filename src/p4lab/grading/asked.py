@@ -29,7 +29,7 @@ LARGEST = 64 << 10  # characters
 _CHECK = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 
 _HEAD = """\
-# The hints that you have asked for: how many steps of each check. Hand this file in with your
+# The hints that you have asked for: how many to each check. Hand this file in with your
 # others; your instructor may count them.
 [steps]
 """
@@ -90,4 +90,4 @@ class Asked:
         if not self.steps:
             return "No hints were asked for."
         each = ", ".join(f"{check} {steps}" for check, steps in sorted(self.steps.items()))
-        return f"Steps of hints asked for: {sum(self.steps.values())} ({each})."
+        return f"Hints asked for: {sum(self.steps.values())} ({each})."

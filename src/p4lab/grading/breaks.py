@@ -29,6 +29,7 @@ from p4lab.grading.record import Story
 from p4lab.grading.rows import ScenarioError
 from p4lab.grading.scenario import Case, Scenario, in_words, make_case, read
 from p4lab.grading.work import Work
+from p4lab.plurals import count_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -88,8 +89,8 @@ def story(course: Course, check: Check, work: Work) -> Story | None:
     sent = len(case.sendings)
     steps = case.told(sent)
     if sent > file.most:
-        many = "1 packet is" if file.most == 1 else f"{file.most} packets are"
-        summary = f"{many} enough, and {file.packets} sends {sent}."
+        most = count_of(file.most, "packet is", "packets are")
+        summary = f"{most} enough, and {file.packets} sends {sent}."
         return Story(steps, summary, UNBROKEN, course.hint(check, UNBROKEN))
     programs = course.program(right), course.program(faulty)
     switches = [course.set_up(program, case) for program in programs]

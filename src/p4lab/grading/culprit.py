@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
+from p4lab.course import marks
 from p4lab.grading import difference
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.frames import trace_number
@@ -45,19 +46,52 @@ NOWHERE: Culprit = (None, "")
 class Source:
     """A student's program as one reads it: `summary` says what it declares (as that of an
     `_engine.Program`), `notation` how its values are written; `own` are the files that students
-    edit, `begun` holds what they began with, by file."""
+    edit, `begun` holds what they began with, and `solved` the solution with its marks, by file."""
 
     summary: Mapping[str, Any]
     files: Sources
     notation: Notation
     own: tuple[str, ...] = ()
     begun: Sources = field(default_factory=dict)
+    solved: Sources = field(default_factory=dict)
 
     def is_new(self, line: Place | None) -> bool:
         """Whether a student has written a line: others were there from the beginning."""
         if line is None or line.file not in self.own:
             return False
         return line.line in _new_lines(self.begun.get(line.file, ""), self.files[line.file])
+
+    def todo(self, file: str, line: int) -> Place | None:
+        """The TODO for a line of the solution, while nothing is written there."""
+        file = _plain(file)
+        around = (one for one in self._tasks(file) if one.first < line < one.last)
+        return next((self._untouched(file, one) for one in around), None)
+
+    def unwritten(self, part: str) -> Place | None:
+        """The first TODO of a part of which nothing is written yet."""
+        tasks = ((file, one) for file in self.own for one in self._tasks(file) if one.name == part)
+        left = [self._untouched(file, one) for file, one in tasks]
+        return left[0] if left and None not in left else None
+
+    def part_of(self, line: Place | None) -> str:
+        """The part that a TODO is for; empty if the line is none."""
+        if line is None or line.file not in self.own:
+            return ""
+        return next((one.name for one in self._tasks(line.file) if one.todo == line.text), "")
+
+    def _tasks(self, file: str) -> Iterator[marks.Region]:
+        if file not in self.own:
+            return iter(())
+        regions = marks.regions(self.solved.get(file, ""), file)
+        return (one for one in regions if one.kind == "SOLUTION")
+
+    def _untouched(self, file: str, task: marks.Region) -> Place | None:
+        lines = [one.strip() for one in self.files[file].splitlines()]
+        if lines.count(task.todo) != 1:
+            return None
+        at = lines.index(task.todo) + 1
+        new = _new_lines(self.begun.get(file, ""), self.files[file])
+        return None if new & {at - 1, at, at + 1} else Place(file, at, task.todo)
 
 
 @lru_cache(maxsize=64)
@@ -177,6 +211,8 @@ def _left_out(
     by then, behind the table that it asked last, or in the block that it runs then."""
     assert pair.got is not None
     last, change = _before_change(name, pair.wanted)
+    if change is not None and (todo := _todo(change, source)) is not None:
+        return todo, f"here nothing {changes}"
     if last is not None and change is not None:
         declared = _declaration(_action_around(change, last, reference), source.summary)
         if declared is not None:
@@ -190,6 +226,11 @@ def _left_out(
             what = "after this look-up nothing" if own["kind"] == "table" else "nothing here"
             return place(own, source.files), f"{what} {changes}"
     return None, f"no line of the program {changes}"
+
+
+def _todo(step: Mapping[str, Any], source: Source) -> Place | None:
+    """The TODO in whose place the reference has a step."""
+    return source.todo(str(step["file"]), int(step["line"])) if step.get("file") else None
 
 
 def _last_right(change: Mapping[str, Any], pair: Pair, source: Source) -> Place | None:
@@ -332,8 +373,10 @@ def _table_parted(
         return "", (line, told)
     if theirs.get("kind") != "table":  # the reference asks a table, the student's packet is through
         table = brief(mine["table"])
-        line = _last_line(packet, source)[0]
-        return "", (line, f"after this the packet should meet the table {table}, but does not")
+        told = f"the packet should meet the table `{table}`, but does not"
+        if (todo := _todo(mine, source)) is not None:
+            return "", (todo, f"here {told}")
+        return "", _after(packet, told, source)
     if mine.get("kind") != "table" or mine["table"] != theirs["table"]:
         table = brief(theirs["table"])
         return "", (place(theirs, source.files), f"the packet meets the table {table} here")
@@ -372,16 +415,19 @@ def _fate_parted(
         told = f"here the packet is dropped: {fate['reason']}"
         line = place(fate, source.files) or _last_line(theirs, source)[0]
         return difference.DROPPED, (line, told)
-    line = _last_line(theirs, source)[0]
     if mine["kind"] != theirs["kind"]:
-        return "", (line, f"after this the packet goes on as a {theirs['kind']} packet")
+        told = f"the packet goes on as a {theirs['kind']} packet"
+        return "", _after(theirs, told, source)
     if fate and fate["kind"] == "sent":
-        told = f"after this the packet is sent on port {fate['port']}"
-        return (difference.WRONG_PORT if (mine["fate"] or {}).get("kind") == "sent" else ""), (
-            line,
-            told,
-        )
-    return "", (line, "after this the packet takes a different path")
+        kind = difference.WRONG_PORT if (mine["fate"] or {}).get("kind") == "sent" else ""
+        return kind, _after(theirs, f"the packet is sent on port {fate['port']}", source)
+    return "", _after(theirs, "the packet takes a different path", source)
+
+
+def _after(packet: dict[str, Any], told: str, source: Source) -> Culprit:
+    """What becomes of a packet after its last line, if it has one."""
+    line = _last_line(packet, source)[0]
+    return line, told if line is None else f"after this {told}"
 
 
 def is_loop(packet: dict[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from p4lab.grading.record import FieldDifference, PacketDifference
 from p4lab.model.notation import BITS_LOST as BITS_LOST
 from p4lab.model.notation import BITS_NOT_CLEARED as BITS_NOT_CLEARED
 from p4lab.packets.ip import checksum
+from p4lab.plurals import count_of
 from p4lab.steps import emits, short
 
 # Kinds of differences, each with the sentence that a student reads when nothing better is known.
@@ -295,7 +296,7 @@ def _listed(one: Wanted | Out | None, other: Wanted | Out | None) -> tuple[str, 
 
 
 def _bytes(data: bytes, which: str) -> str:
-    return f"{len(data)} {which}{'byte' if len(data) == 1 else 'bytes'}"
+    return count_of(len(data), f"{which}byte")
 
 
 def _field(name: str, expected: int, got: int | None, known: Headers) -> FieldDifference:

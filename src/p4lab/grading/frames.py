@@ -13,6 +13,7 @@ from p4lab import _engine
 from p4lab.grading.drawing import ip
 from p4lab.model.notation import NUMBER, Notation
 from p4lab.packets.ip import checksum
+from p4lab.plurals import count_of
 from p4lab.steps import deparsers, emits, extracts, short
 
 PAYLOAD = "payload"
@@ -101,7 +102,7 @@ def number(written: Any, width: int) -> int:
         raise ValueError(f"{written!r} is neither a number nor an address")
     found = _of_text(written.strip(), width) if isinstance(written, str) else written
     if not 0 <= found < 1 << width:
-        raise ValueError(f"{found} does not fit into {width} bits")
+        raise ValueError(f"{found} does not fit into {count_of(width, 'bit')}")
     return found
 
 
@@ -178,7 +179,7 @@ def _offset(fields: Mapping[str, int], wanted: str) -> int:
         if field == wanted:
             if width != 16 or bits % 8:
                 computed = ", ".join(COMPUTED)
-                raise FrameError(f"{wanted} has {width} bits: {computed} need 16")
+                raise FrameError(f"{wanted} has {count_of(width, 'bit')}: {computed} need 16")
             return bits // 8
         bits += width
     raise FrameError(f"there is no field {wanted}")

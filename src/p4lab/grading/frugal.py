@@ -10,6 +10,7 @@ from p4lab.grading import culprit
 from p4lab.grading.course import Check, Course, Judged, inject_traced
 from p4lab.grading.record import Story
 from p4lab.grading.work import Work
+from p4lab.plurals import count_of
 from p4lab.steps import ENTERS
 
 TABLES = "too many tables"
@@ -40,7 +41,7 @@ def _tables(
     own = [place for place in places if place and place.file in course.student.edit]
     return Story(
         ("the tables of the program are counted",),
-        f"The program has {_some(len(tables), 'table')} ({names}), and {enough} would do.",
+        f"The program has {count_of(len(tables), 'table')} ({names}), and {enough} would do.",
         TABLES,
         course.hint(check, TABLES),
         place=own[-1] if own else None,
@@ -54,7 +55,9 @@ def _copies(course: Course, check: Check, judged: Judged, program: _engine.Progr
         enough, made = (_made(inject_traced(switch, sending)) for switch in switches)
         if made > enough:
             would = "none" if not enough else str(enough)
-            summary = f"The switch makes {_some(made, 'copy', 'copies')} of it; {would} would do."
+            summary = (
+                f"The switch makes {count_of(made, 'copy', 'copies')} of it; {would} would do."
+            )
             hint = course.hint(check, COPIES)
             return Story(judged.case.told(number), summary, COPIES, hint)
     return None
@@ -69,7 +72,3 @@ def _both(
 def _made(trace: Mapping[str, Any]) -> int:
     """How many packets of a trace are copies: none of them begins at the parser."""
     return sum(packet["kind"] not in ENTERS for packet in trace["packets"])
-
-
-def _some(count: int, one: str, several: str = "") -> str:
-    return f"{count} {one if count == 1 else several or one + 's'}"

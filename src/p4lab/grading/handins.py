@@ -35,9 +35,16 @@ from p4lab.grading.writers.text import student_of
 EXPORT_MEMBERS = 100 * MEMBERS
 EXPORT_BYTES = 4 << 30
 """Most that is unpacked of an export"""
+_NOWHERE = "a link that was handed in"
+"""What links of an export are made to lead to"""
 
 _LITTER = frozenset({"__macosx", "thumbs.db", "desktop.ini"})
 """What Windows and macOS leave in folders"""
+_LISTS = frozenset(
+    {".csv", ".tsv", ".xls", ".xlsx", ".ods", ".md", ".html", ".json", ".toml", ".yaml", ".yml"}
+    | {".log", ".seed"}
+)
+"""What an instructor keeps next to submissions, or a platform does"""
 _CANVAS = re.compile(
     r"(?:(?P<late_anonymous>LATE_)?anon_(?P<anonymous>[^_]+)|"
     r"(?P<name>.+?)(?P<late>_LATE)?_(?P<user>\d+))_(?P<upload>\d+)_(?P<file>.+)",
@@ -59,7 +66,7 @@ class Entry:
     is. `user` is the platform's number for who it is; `late` is what it says of the time, `when`
     the time itself if it is known. `members` are those who handed it in, if the platform names
     each: what they may be called, the surest first. Attempts come in the order of `turn`. `loose`
-    marks a file next to a platform's export whose name does not look like a submission's."""
+    marks a file whose name does not look like a submission's: a note, or a list."""
 
     student: str
     source: tuple[tuple[str, Path], ...]
@@ -128,21 +135,25 @@ def _visible(there: Path, others: set[str], named: Path) -> list[Path]:
 def _entries_of(paths: Sequence[Path], suffix: str) -> list[Entry]:
     """The entries of one folder, each student once but for attempts."""
     uploads: dict[tuple[str, str], list[tuple[str, Path]]] = {}
+    typed: dict[tuple[str, str], Entry] = {}
     late: set[tuple[str, str]] = set()
     single: list[Entry] = []
     named, paths = _of_gradescope(paths)
     exported = bool(named)
     for path in paths:
-        if _is_file(path) and (match := _CANVAS.fullmatch(path.name)):
+        # A link is no file, but is a student's all the same, who should hear of it.
+        if not _is_folder(path) and (match := _CANVAS.fullmatch(path.name)):
             key = (match["name"] or "anonymous", match["user"] or match["anonymous"])
             uploads.setdefault(key, []).append((match["file"], path))
             if match["late"] or match["late_anonymous"]:
                 late.add(key)
         elif match := _MOODLE.fullmatch(path.name):
             exported = True
+            key = (match["name"], match["user"])
             if match["plugin"] == "file":
-                key = (match["name"], match["user"])
                 uploads.setdefault(key, []).append((match["file"] or path.name, path))
+            else:
+                typed[key] = Entry(path.name, ((path.name, path),), loose=True)
         else:
             single.append(Entry(student_of(path), ((path.name, path),)))
     names = [entry.student for entry in single]
@@ -150,10 +161,11 @@ def _entries_of(paths: Sequence[Path], suffix: str) -> list[Entry]:
         entry if names.count(entry.student) == 1 else replace(entry, student=entry.source[0][0])
         for entry in single
     ]
-    if exported or uploads:
-        single = [replace(one, loose=_is_loose(one.source[0][1], suffix)) for one in single]
+    exported = exported or bool(uploads)
+    single = [replace(one, loose=_is_loose(one.source[0][1], suffix, exported)) for one in single]
     taken = [entry.student for entry in single] + [name for name, _ in uploads]
-    return [*named, *single] + [
+    alone = [entry for key, entry in typed.items() if key not in uploads]
+    return [*named, *single, *alone] + [
         Entry(
             name if taken.count(name) == 1 else f"{name} {user}",
             tuple(files),
@@ -206,13 +218,21 @@ def _of_gradescope(paths: Sequence[Path]) -> tuple[list[Entry], list[Path]]:
     return entries, others
 
 
-def _is_loose(path: Path, suffix: str) -> bool:
-    """Whether this is a file whose name does not look like a submission's: a note, or a list."""
-    return _is_file(path) and not path.name.lower().removesuffix(".txt").endswith((suffix, ".zip"))
+def _is_loose(path: Path, suffix: str, exported: bool) -> bool:
+    """Whether this is a file whose name does not look like a submission's. Next to what a platform
+    has exported that is any other file; else `ada.docx` is ada's, who should hear what is wrong."""
+    name = path.name.lower()
+    if not _is_file(path) or name.removesuffix(".txt").endswith((suffix, ".zip")):
+        return False
+    return exported or name.startswith("readme") or PurePosixPath(name).suffix in _LISTS
 
 
 def _is_file(path: Path) -> bool:
     return stat.S_ISREG(os.lstat(path).st_mode)
+
+
+def _is_folder(path: Path) -> bool:
+    return stat.S_ISDIR(os.lstat(path).st_mode)
 
 
 def _attempts(found: Sequence[Entry]) -> Iterator[tuple[Entry, float]]:
@@ -261,7 +281,13 @@ def _unpacked(archive: Path, place: Path) -> Path:
                 path = _place(place, info)
                 if path is None:
                     continue
-                path.parent.mkdir(parents=True, exist_ok=True)
+                # An empty folder is a student's, too.
+                (path if info.is_dir() else path.parent).mkdir(parents=True, exist_ok=True)
+                if info.is_dir():
+                    continue
+                if stat.S_ISLNK(info.external_attr >> 16):
+                    path.symlink_to(_NOWHERE)  # no one follows it, and its student hears of it
+                    continue
                 whole = path.name == gradescope_export.NAME  # it says who everybody is
                 with members.open(info) as member:
                     data = member.read(left if whole else min(left, ZIP_BYTES + 1))
@@ -277,13 +303,14 @@ def _unpacked(archive: Path, place: Path) -> Path:
 
 
 def _place(folder: Path, info: zipfile.ZipInfo) -> Path | None:
-    """Where a member goes; None for what is not a file or would lead out of the folder."""
+    """Where a member goes; None for what is neither a file nor a folder nor a link, or would lead
+    out of the folder."""
     name = info.filename.replace("\\", "/")
     parts = PurePosixPath(name).parts
     kind = stat.S_IFMT(info.external_attr >> 16)
-    if info.is_dir() or not parts or name.startswith("/") or ".." in parts:
+    if not parts or name.startswith("/") or ".." in parts:
         return None
-    if kind not in (0, stat.S_IFREG) or "\0" in name:
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK) or "\0" in name:
         return None
     path = folder.joinpath(*parts)
-    return None if path.exists() else path
+    return None if os.path.lexists(path) else path

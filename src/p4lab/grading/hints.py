@@ -80,8 +80,8 @@ GENERAL = {
     "each round a step towards the end?",
     "policy raised": "Put the values of this line into it yourself. Which of them is not what you "
     "meant?",
-    "wrong value": "The comment in the method says what it returns. Is that so on every way "
-    "through it?",
+    "wrong value": "The comment in the method says what it returns. Does it return that on "
+    "every path?",
     "nothing breaks": "Read the program as a machine would: which value of a field does it treat "
     "in a way that no one meant?",
     "no packets": "The comment at the top of the file shows how a packet is written.",

@@ -12,6 +12,7 @@ from p4lab.grading.course import Check, Course, Judged, came_back, inject_traced
 from p4lab.grading.record import Place, Story
 from p4lab.grading.scenario import Share
 from p4lab.grading.work import Work
+from p4lab.plurals import count_of
 
 UNUSED = "looped port unused"
 STRANGE = "wrong looped port"
@@ -51,7 +52,7 @@ def _wrong(share: Share, carried: Counter[int], enough: int) -> tuple[str, str]:
     come back in all."""
     if (total := carried.total()) != enough:
         kind = TOO_MANY if total > enough else TOO_FEW
-        return kind, f"{_packets(total)} came back by looped ports; {enough} have to."
+        return kind, f"{count_of(total, 'packet')} came back by looped ports; {enough} have to."
     own = {port: carried[port] for port in share.ports}
     listed = ", ".join(f"port {port}: {count}" for port, count in own.items())
     strangers = {port: count for port, count in carried.items() if port not in own}
@@ -60,7 +61,7 @@ def _wrong(share: Share, carried: Counter[int], enough: int) -> tuple[str, str]:
         port = max(strangers, key=lambda port: (strangers[port], port))
         return STRANGE, (
             f"Port {port}, which does not take turns any more or never did, carried "
-            f"{_packets(strangers[port])}. {told}"
+            f"{count_of(strangers[port], 'packet')}. {told}"
         )
     low, high = min(own.values()), max(own.values())
     if high - low <= share.spread:
@@ -69,10 +70,6 @@ def _wrong(share: Share, carried: Counter[int], enough: int) -> tuple[str, str]:
         idle = next(port for port, count in own.items() if not count)
         return UNUSED, f"Port {idle} carried no packet at all. {told}"
     return UNFAIR, f"One looped port carried more than another. {told}"
-
-
-def _packets(count: int) -> str:
-    return "one packet" if count == 1 else f"{count} packets"
 
 
 def _chooser(traces: Sequence[Mapping[str, Any]], files: Mapping[str, str]) -> Place | None:

@@ -21,6 +21,7 @@ from p4lab.model.run import Plan, Stream
 from p4lab.network import NetworkError
 from p4lab.network.virtual import switch_seed
 from p4lab.packets.probe import Probe
+from p4lab.plurals import count_of
 from p4lab.session.run import Session, trial, virtual_network
 
 
@@ -169,7 +170,7 @@ def _steps(course: Course, plan: Plan) -> tuple[str, ...]:
 
 def _sends(stream: Stream) -> str:
     names = ", ".join(host.name for host in stream.receivers)
-    sends = f"{stream.source.name} sends {stream.packets} packets"
+    sends = f"{stream.source.name} sends {count_of(stream.packets, 'packet')}"
     if stream.destination.is_multicast:
         subscribe = "subscribes" if len(stream.receivers) == 1 else "subscribe"
         return f"{names} {subscribe} to {stream.destination}; {sends}"

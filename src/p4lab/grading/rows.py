@@ -31,6 +31,7 @@ from p4lab.model.entries import (
     Ternary,
 )
 from p4lab.model.notation import Notation, bits_named, set_bits
+from p4lab.plurals import count_of
 
 IPV6_BITS = 128
 
@@ -230,7 +231,9 @@ def _replicas(group: Group, names: Mapping[str, Any]) -> tuple[tuple[int, int], 
         return tuple((port, index) for index, port in enumerate(ports))
     instances = [int(instance) for instance in drawing.value(group.instances, names)]
     if len(ports) != len(instances):
-        raise ScenarioError(f"group: {len(ports)} ports and {len(instances)} instances")
+        raise ScenarioError(
+            f"group: {count_of(len(ports), 'port')} and {count_of(len(instances), 'instance')}"
+        )
     return tuple(zip(ports, instances, strict=True))
 
 

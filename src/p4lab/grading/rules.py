@@ -23,13 +23,22 @@ changes by hand. A TOML file of theirs, so that it survives whatever is graded a
 from __future__ import annotations
 
 import math
+import re
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+from p4lab.course.words import TextError, refused, text_of
 from p4lab.grading.workers import GradingError
 
 if sys.version_info >= (3, 11):
@@ -38,6 +47,8 @@ else:
     import tomli as tomllib
 
 DAY = timedelta(days=1)
+_MOMENT = "2026-11-20T23:59:00+01:00"
+_TIMES = re.compile(r"\s*due\b")
 
 
 class Adjust(BaseModel):
@@ -69,13 +80,21 @@ class Rules(BaseModel):
     model_config = ConfigDict(extra="forbid")
     attempt: Literal["best", "last"] = "last"
     due: datetime | None = None
-    grace: Annotated[float, Field(ge=0)] = 0
+    grace: Annotated[float, Field(ge=0, le=1_000_000)] = 0
     free_days: Annotated[int, Field(ge=0)] = 0
     per_day: Annotated[float, Field(ge=0, le=100)] = 0
     most_days: Annotated[int, Field(ge=0)] | None = None
     days: dict[str, Annotated[int, Field(ge=0)]] = {}
     canvas: Canvas = Canvas()
     adjust: list[Adjust] = []
+
+    @field_validator("due", mode="before")
+    @classmethod
+    def _day_and_time(cls, value: Any) -> Any:
+        # A day alone would be its first moment, a number the seconds since 1970.
+        if not isinstance(value, datetime):
+            raise ValueError(f"write day and time without quotes, such as {_MOMENT}")
+        return value
 
     def days_late(self, when: datetime | None) -> int:
         """Days that have begun since the deadline; 0 if there is none or the time is not known."""
@@ -91,13 +110,22 @@ class Rules(BaseModel):
 
 def read(path: Path) -> Rules:
     """The rules of a file. Raises GradingError with the place of what is wrong."""
+    text = ""
     try:
-        return Rules.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        text = text_of(path)
+        return Rules.model_validate(tomllib.loads(text))
     except OSError as error:
         raise GradingError(f"{path}: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise GradingError(f"{path}: it is no TOML: {error}.") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise GradingError(f"{path}: {where}: {first['msg']}.") from error
+        raise GradingError(f"{path}:{refused(error, Rules, text)}.") from error
+    except TextError as error:
+        raise GradingError(f"{path}: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise GradingError(f"{path}: this is not TOML: {error}{_remedy(text, error)}.") from error
+
+
+def _remedy(text: str, error: Exception) -> str:
+    """How a deadline is written, if that is what TOML does not read: it wants the seconds, too."""
+    line = re.search(r"at line (\d+)", str(error))
+    wrong = line and text.splitlines()[int(line[1]) - 1]
+    return f"; a deadline is written {_MOMENT}" if wrong and _TIMES.match(wrong) else ""

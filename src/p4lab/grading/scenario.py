@@ -31,6 +31,7 @@ from p4lab.grading.rows import (
 )
 from p4lab.model.entries import Update
 from p4lab.model.system import System
+from p4lab.plurals import count_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -260,7 +261,7 @@ def _gathered(steps: list[str]) -> list[str]:
     return [step if count == 1 else f"{step} ({count} times)" for step, count in times.items()]
 
 
-MANY_TIMES = 4
+MANY_TIMES = 3
 SHOWN_PACKETS = 6
 """Lines about packets before those that are alike are told together"""
 
@@ -274,7 +275,7 @@ def shortened(steps: tuple[str, ...], rank: Callable[[str], int] = lambda _: 0) 
     if left <= 0:
         return steps
     chosen = sorted(sorted(range(len(steps)), key=lambda at: rank(steps[at]))[:SHOWN_STEPS])
-    more = "1 more entry" if left == 1 else f"{left} more entries"
+    more = count_of(left, "more entry", "more entries")
     return (*(steps[at] for at in chosen), f"... and {more}")
 
 
@@ -453,7 +454,9 @@ def _sendings(
         sendings.append(sending)
     for at, written in later.items():
         if at > len(sendings):
-            raise ScenarioError(f"at = {at}: only {len(sendings)} packets are sent")
+            raise ScenarioError(
+                f"at = {at}: {count_of(len(sendings), 'packet is', 'packets are')} sent"
+            )
         updates, steps = zip(*written, strict=True)
         sendings[at - 1] = replace(sendings[at - 1], updates=updates, steps=merged(steps))
     return tuple(sendings)
@@ -528,7 +531,7 @@ def in_words(
     for name, fields in packet.items():
         if name == frames.PAYLOAD:
             size = len(frames.payload(fields))
-            parts.append("1 byte" if size == 1 else f"{size} bytes")
+            parts.append(count_of(size, "byte"))
             continue
         told = []
         for item, width in known.layout.get(name, {}).items():

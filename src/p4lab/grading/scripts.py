@@ -23,8 +23,8 @@ from p4lab.scripts import defines_of
 def run(
     course: Course, check: Check, work: Work, *, is_told: bool = True
 ) -> tuple[Story | None, int, bool]:
-    """What is wrong with the first script that fails, with its line if that `is_told`, how many ran,
-    and that none was hidden."""
+    """What is wrong with the first script that fails, with its line if that `is_told`, how many
+    ran, and that none was hidden."""
     for number, file in enumerate(check.stf, 1):
         script = _found(course, file)
         # A script that names no macros is for those of the lab.

@@ -12,6 +12,7 @@ from p4lab.grading.course import Check, Course, Defines, Judged, inject_traced
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
 from p4lab.grading.work import Work
+from p4lab.plurals import count_of
 
 
 def compiles(course: Course, check: Check, work: Work) -> Story | None:
@@ -39,7 +40,7 @@ def compile_story(compilation: _engine.Compilation, work: Work, defines: Defines
         return Story(steps, summary, "does not compile", "")
     first = errors[0]
     rest = len(errors) - 1
-    more = f" ({rest} more error{'s' if rest > 1 else ''})" if rest else ""
+    more = f" ({count_of(rest, 'more error')})" if rest else ""
     hint = " ".join(
         part
         for part in (first["hint"], f"More: p4lab explain {first['code']}" if first["code"] else "")

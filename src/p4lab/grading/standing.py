@@ -15,6 +15,7 @@ from p4lab.grading.rules import Rules
 from p4lab.grading.workers import GradingError
 from p4lab.grading.writers.layout import Graded
 from p4lab.grading.writers.text import number, one_line
+from p4lab.plurals import count_of
 
 NOTHING = "Nothing was handed in."
 LATE = "It was late, but by an unknown time: nothing was taken off."
@@ -168,18 +169,15 @@ def _with_lateness(
     free = rules.days.get(person.id, rules.free_days if person.days is None else person.days)
     if not days:
         return replace(row, verdict=verdict)
+    late = f"{count_of(days, 'day')} late"
     if rules.most_days is not None and days > rules.most_days:
-        why = f"{_days(days)} late, and nothing counts after {_days(rules.most_days)}."
+        why = f"{late}, and nothing counts after {count_of(rules.most_days, 'day')}."
         lost = verdict.points
     else:
-        why = f"{_days(days)} late, {free} of them free."
+        why = f"{late}, {free} of them free."
         lost = min(verdict.points, max(0, days - free) * rules.per_day / 100 * verdict.max_points)
     verdict = replace(verdict, adjustments=(Adjustment(-lost, why),))
     return replace(row, verdict=verdict)
-
-
-def _days(count: int) -> str:
-    return "1 day" if count == 1 else f"{count} days"
 
 
 def _adjusted(verdict: Verdict, rules: Rules) -> Verdict:
@@ -239,4 +237,6 @@ def _called(person: Person) -> str:
 
 def told(verdict: Verdict) -> tuple[str, ...]:
     """Each adjustment of a verdict in a sentence."""
-    return tuple(f"{number(one.points)} points: {one.why}" for one in verdict.adjustments)
+    return tuple(
+        f"{count_of(number(one.points), 'point')}: {one.why}" for one in verdict.adjustments
+    )

@@ -1,4 +1,7 @@
-"""Hints in three steps, on request: where to look, what to think of, and nearly the code."""
+"""Hints, a step at a time, on request: where to look, what to think of, and nearly the code.
+
+The story of a failed check mostly says the first two. What it says is no hint and is not counted.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,6 @@ from typing import Any
 from p4lab.grading import asked
 from p4lab.grading.course import Check, Course
 from p4lab.grading.record import CheckResult, Story, Verdict, cause, of_part, opened, to_tell
-
-TITLES = ("Where", "What", "Almost the code")
 
 _BEFORE_ALL = {
     "compiles": "Take the compiler's first error alone: later ones are often its consequences.",
@@ -27,16 +28,28 @@ _BEFORE_POLICIES = {
 
 
 @dataclass(frozen=True)
+class Step:
+    """What there is to say, and whether the story of the check says it, too."""
+
+    title: str
+    text: str
+    in_story: bool
+
+
+@dataclass(frozen=True)
 class Help:
-    """The steps of a check that a student has asked for so far; without any, `why` says why."""
+    """The steps that a student has asked for so far, of all that a check has; without any, `why`
+    says why. `story` is what its story says of them, for a check whose story they have not read."""
 
     check: str
     title: str
-    steps: tuple[str, ...] = ()
+    story: tuple[Step, ...] = ()
+    steps: tuple[Step, ...] = ()
+    of: int = 0
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "of": asked.STEPS}
+        return asdict(self)
 
 
 def ask(
@@ -47,31 +60,39 @@ def ask(
     before: Mapping[str, int] | None,
     part: str | None = None,
 ) -> Help:
-    """One step more than `before` for a failed check, or for the first that fails, of all or of a
+    """One hint more than `before` for a failed check, or for the first that fails, of all or of a
     part; kept in the student's folder. Raises OSError if it cannot be kept."""
     if verdict.trouble:
         return Help("", "", why=verdict.trouble)
     if wanted is None and all(one.status == "passed" for one in of_part(verdict, part)):
         return Help("", "", why="Nothing fails: there is nothing to say.")
     verdict = opened(verdict, part, wanted)
-    chosen = wanted or to_tell(verdict, part).id
+    shown = to_tell(verdict, part).id
+    chosen = wanted or shown
     result = next(one for one in verdict.checks if one.id == chosen)
     if result.story is None:
         return Help(result.id, result.title, why=_no_need(verdict, result))
-    known = dict(before or {})
-    count = min(asked.STEPS, known.get(result.id, 0) + 1)
-    asked.write(folder, {**known, result.id: count})
     check = next(one for one in course.checks if one.id == result.id)
-    return Help(result.id, result.title, steps(course, check, result.story)[:count])
+    every = steps(course, check, result.story)
+    told = tuple(one for one in every if one.in_story and chosen != shown)
+    hints = tuple(one for one in every if not one.in_story)
+    known = dict(before or {})
+    count = min(len(hints), known.get(result.id, 0) + 1)
+    # The story may have been another one before, with more hints than this.
+    if count > known.get(result.id, 0):
+        asked.write(folder, {**known, result.id: count})
+    return Help(result.id, result.title, told, hints[:count], len(hints))
 
 
-def steps(course: Course, check: Check, story: Story) -> tuple[str, str, str]:
+def steps(course: Course, check: Check, story: Story) -> tuple[Step, Step, Step]:
     """All three for a failed check."""
     field = _field(story)
+    what = story.hint or _what(course, check, story, field)
+    almost = course.almost(check, story.signature, field) or _before(course, check)
     return (
-        _where(course, check, story),
-        story.hint or _what(course, check, story, field),
-        course.almost(check, story.signature, field) or _before(course, check),
+        Step("Where", _where(course, check, story), story.place is not None),
+        Step("What", what, bool(story.hint)),
+        Step("Almost the code", almost, False),
     )
 
 

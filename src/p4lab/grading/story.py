@@ -49,7 +49,8 @@ def traced(course: Course, program: _engine.Program, judged: Judged, upto: int) 
 def source_of(course: Course, program: _engine.Program, work: Work) -> Source:
     """A student's program as the lab's readers know it."""
     own = tuple(course.student.edit)
-    return Source(program.summary, work.files, course.system.notation, own, course.begun)
+    notation = course.system.notation
+    return Source(program.summary, work.files, notation, own, course.begun, course.sources)
 
 
 def reference_of(course: Course, program: _engine.Program, student: Source) -> Source:
@@ -150,7 +151,8 @@ def compare_traces(
     kind, where, step = culprit.of_fate(ours[1]["packets"], packets, source)
     parted = (where, ours[1]["packets"], packets, step, source)
     where = moved(*parted)
-    if kind in ("", difference.TABLE_MISSED) and not source.is_new(where[0]):
+    is_settled = source.is_new(where[0]) or bool(source.part_of(where[0]))
+    if kind in ("", difference.TABLE_MISSED) and not is_settled:
         where = turned(*parted) or where
     if endless:
         kind = difference.LOOP
@@ -232,7 +234,7 @@ def _written(
     where = of(name, pair, reference, source)
     expected = pair.wanted.lineage if pair.wanted else ()
     where = moved(where, expected, pair.got.lineage, None, source)
-    if source.is_new(where[0]):
+    if source.is_new(where[0]) or source.part_of(where[0]):
         return where
     return strayed(where, expected, pair.got.lineage, source) or where
 

@@ -186,4 +186,4 @@ def _say(case: Case) -> str:
     what = "A packet comes" if count == 1 else f"{count} packets come"
     where = " and ".join(map(str, ports)) if len(ports) < 3 else f"{len(ports)} ports"
     rows = f"entries in {' and '.join(tables)}" if tables else "tables that are empty"
-    return f"{what} in on port{'s' if len(ports) > 1 else ''} {where} of a switch with {rows}."
+    return f"{what} in on port{'s' * (len(ports) > 1)} {where} of a switch with {rows}."

@@ -29,6 +29,7 @@ from typing import IO, Any
 
 from p4lab.grading import asked
 from p4lab.paths import reading
+from p4lab.plurals import count_of
 
 FILE_BYTES = 1 << 20
 """Largest file that is graded. The labs' own files have about 20 KiB."""
@@ -93,14 +94,16 @@ class Submission:
     changed: tuple[str, ...] = ()
     asked: Mapping[str, int] | None = None
     """How many steps of hints its author has asked for, by check; None: nobody knows"""
+    place: str = ""
+    """The folder inside of it that all the files are in; empty if they are at its top"""
 
     def told(self) -> tuple[str, ...]:
         """Everything that its author should know of how it was read."""
         notes = (*map(not_judged, self.changed), *self.notes)
         if not self.left:
             return notes
-        files = "file was" if self.left == 1 else "files were"
-        return (*notes, f"{self.left} other {files} not looked at.")
+        left = count_of(self.left, "other file was", "other files were")
+        return (*notes, f"{left} not looked at.")
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "files": dict(self.files)}
@@ -109,7 +112,7 @@ class Submission:
     def from_json(cls, data: Mapping[str, Any]) -> Submission:
         """The submission that `to_json` gave. Raises KeyError for anything else."""
         files, notes, changed = data["files"], data["notes"], data["changed"]
-        rest = (data["trouble"], data["left"], tuple(changed), data["asked"])
+        rest = (data["trouble"], data["left"], tuple(changed), data["asked"], data["place"])
         return cls(dict(files), tuple(notes), *rest)
 
 
@@ -210,15 +213,18 @@ def _read(name: str, path: Path, wanted: Wanted) -> Submission:
 
 def _single(name: str, path: Path, wanted: Wanted) -> Submission:
     """One file. Many systems rename files after students: a lab of one file takes any name."""
-    found = _Found(name, lambda: _bytes_of(path))
+    found = _Found(name, _reader(path, name))
     if len(wanted.edit) == 1:
-        return Submission({wanted.edit[0]: _text(wanted.edit[0], found)})
+        files, notes = _with_lines({wanted.edit[0]: _text(wanted.edit[0], found)})
+        return Submission(files, notes)
     return _choose([found], wanted)
 
 
 def _several(source: Source, wanted: Wanted) -> Submission:
     """Files that were handed in one by one."""
-    return _choose_or_open([_Found(name, _reader(path), path) for name, path in source], wanted)
+    return _choose_or_open(
+        [_Found(name, _reader(path, name), path) for name, path in source], wanted
+    )
 
 
 def _choose_or_open(found: Sequence[_Found], wanted: Wanted) -> Submission:
@@ -255,7 +261,7 @@ def _in_folder(top: Path) -> Iterator[_Found]:
             files += 1
             if files > MEMBERS:
                 raise _Refused(_too_many())
-            yield _Found(str(name), _reader(Path(entry.path)), Path(entry.path))
+            yield _Found(str(name), _reader(Path(entry.path), entry.name), Path(entry.path))
 
 
 def _entries(folder: Path, inside: PurePosixPath) -> list[os.DirEntry[str]]:
@@ -275,8 +281,9 @@ def _entries(folder: Path, inside: PurePosixPath) -> list[os.DirEntry[str]]:
     return sorted((one for one in found if not _is_litter(one.name)), key=lambda one: one.name)
 
 
-def _reader(path: Path) -> Callable[[], bytes]:
-    return lambda: _bytes_of(path)
+def _reader(path: Path, name: str) -> Callable[[], bytes]:
+    """The name is what a student calls the file: a platform may store it under another one."""
+    return lambda: _bytes_of(path, name)
 
 
 def _in_zip(file: IO[bytes], wanted: Wanted) -> Submission:
@@ -289,7 +296,12 @@ def _in_zip(file: IO[bytes], wanted: Wanted) -> Submission:
         with zipfile.ZipFile(file) as archive:
             if len(archive.infolist()) > MEMBERS:
                 raise _Refused(_too_many())
-            return _choose(list(_members(archive)), wanted)
+            found = list(_members(archive))
+            if not found and any(map(_leads_out, archive.infolist())):
+                raise _Refused(
+                    "All files of the zip have paths that lead out of it; make a new one."
+                )
+            return _choose(found, wanted)
     except _DAMAGED as error:
         raise _Refused("The zip is damaged and cannot be opened; make a new one.") from error
 
@@ -299,13 +311,18 @@ def _members(archive: zipfile.ZipFile) -> Iterator[_Found]:
         path = info.filename.replace("\\", "/")
         parts = PurePosixPath(path).parts
         # A name that leads out of the archive leads nowhere here: nothing is unpacked.
-        if not parts or info.is_dir() or path.startswith("/") or ".." in parts:
+        if not parts or info.is_dir() or _leads_out(info):
             continue
         if any(_is_litter(part) for part in parts):
             continue
         if len(parts) - 1 > DEPTH:
             raise _Refused(f"The submission has folders more than {DEPTH} deep.")
         yield _Found(str(PurePosixPath(path)), _member_reader(archive, info))
+
+
+def _leads_out(info: zipfile.ZipInfo) -> bool:
+    path = info.filename.replace("\\", "/")
+    return path.startswith("/") or ".." in PurePosixPath(path).parts
 
 
 def _member_reader(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], bytes]:
@@ -341,20 +358,28 @@ def _is_litter(name: str) -> bool:
 def _choose(found: Sequence[_Found], wanted: Wanted) -> Submission:
     edit = wanted.edit
     chosen = {name: hit for name in edit if (hit := _match(name, found, wanted.known))}
-    programs = [file for file in found if file.path.lower().endswith(wanted.suffix)]
+    programs = [
+        file
+        for file in found
+        if file.path.lower().endswith(wanted.suffix) and not _of_course(file, found)
+    ]
     if not chosen and len(edit) == 1 and len(programs) == 1:
         chosen = {edit[0]: programs[0]}
     if not chosen:
         raise _Refused(_nothing(found, edit[0]))
+    place = _place(chosen)
     notes = [
         f"{name} is taken from {shown(hit.path)}."
         for name, hit in chosen.items()
         if hit.path != name
     ]
+    if place and len(notes) > 1:
+        notes = [f"All files are taken from {shown(place)}."]
     notes += [
         f"{name} was not handed in: the starter's is used." for name in edit if name not in chosen
     ]
-    files = {name: _text(name, hit) for name, hit in chosen.items()}
+    files, mended = _with_lines({name: _text(name, hit) for name, hit in chosen.items()})
+    notes += mended
     if any(text.strip() for text in files.values()):
         blank = [name for name, text in files.items() if not text.strip()]
         notes += [f"{name} is empty: the starter's is used." for name in blank]
@@ -362,7 +387,16 @@ def _choose(found: Sequence[_Found], wanted: Wanted) -> Submission:
     changed = tuple(n for n, hit in beside.items() if _digest_of(hit) not in wanted.given[n])
     kept = [file for file in found if PurePosixPath(file.path).name == asked.FILE]
     left = len(found) - len(chosen) - len(beside) - len(kept)
-    return Submission(files, tuple(notes), "", left, changed, _asked(kept))
+    with_it = [file for file in kept if file.path == str(PurePosixPath(place, asked.FILE))]
+    return Submission(files, tuple(notes), "", left, changed, _asked(with_it or kept), place)
+
+
+def _place(chosen: Mapping[str, _Found]) -> str:
+    """The folder below which each of the files has its path in the lab; empty for the top, or if
+    there is no such folder."""
+    inside = {hit.path.removesuffix(name) for name, hit in chosen.items()}
+    place = inside.pop()
+    return place[:-1] if not inside and place.endswith("/") else ""
 
 
 def _asked(kept: Sequence[_Found]) -> Mapping[str, int] | None:
@@ -408,7 +442,7 @@ def _match(wanted: str, found: Sequence[_Found], known: frozenset[str]) -> _Foun
     )
     for fits in ways:
         hits = [file for file in found if fits(file.path)]
-        if len(hits) > 1:
+        if hits:
             hits = _own(hits, found, known)
         if len(hits) > 1:
             places = ", ".join(sorted(shown(hit.path) for hit in hits)[:3])
@@ -425,7 +459,7 @@ def _first_name(path: str) -> str:
 
 
 def _own(hits: list[_Found], found: Sequence[_Found], known: frozenset[str]) -> list[_Found]:
-    """Those of several files that may be the student's own work: in a checkout not those of the
+    """Those of the files that may be the student's own work: in a checkout not those of the
     course, then not what is as it was handed out, and of equal ones the first."""
     roots = {place["root"] for file in found if (place := _CHECKOUT.fullmatch(file.path))}
     course = tuple(f"{root}{folder}/" for root in roots for folder in _HANDED_OUT)
@@ -442,6 +476,12 @@ def _own(hits: list[_Found], found: Sequence[_Found], known: frozenset[str]) -> 
         return hits
     solved = tuple(f"{root}p4/" for root in roots)
     return [hit for hit in hits if not hit.path.startswith(solved)][:1]
+
+
+def _of_course(file: _Found, found: Sequence[_Found]) -> bool:
+    """Whether a file is in a checkout, which is full of programs that the student did not write."""
+    roots = {place["root"] for other in found if (place := _CHECKOUT.fullmatch(other.path))}
+    return file.path.startswith(tuple(roots))
 
 
 def _digest_of(file: _Found) -> str:
@@ -485,6 +525,14 @@ def _text(name: str, file: _Found) -> str:
         raise _Refused(f"{name}, line {line}, is not UTF-8; save the file as UTF-8.") from error
 
 
+def _with_lines(files: Mapping[str, str]) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Files as their authors see them, and what is said of that: on an old Mac a line ends in CR
+    alone, which P4 takes for a space, so that the first comment would swallow the rest."""
+    mac = [name for name, text in files.items() if "\r" in text and "\n" not in text]
+    notes = (f"{name} has the line ends of old Macs (CR), read as new lines." for name in mac)
+    return {**files, **{name: files[name].replace("\r", "\n") for name in mac}}, tuple(notes)
+
+
 # ---- Bytes --------------------------------------------------------------------------------------
 
 
@@ -494,17 +542,17 @@ def _open(path: Path) -> IO[bytes]:
     return os.fdopen(fd, "rb")
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: Path, name: str) -> bytes:
     mode = os.lstat(path).st_mode
     if not stat.S_ISREG(mode):
-        raise _Refused(f"{shown(path.name)} is {_kind(mode)}; hand in the file itself.")
+        raise _Refused(f"{shown(name)} is {_kind(mode)}; hand in the file itself.")
     with _open(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > FILE_BYTES:
-            raise _Refused(_too_large(shown(path.name)))
+            raise _Refused(_too_large(shown(name)))
         data = file.read(FILE_BYTES + 1)
     if len(data) > FILE_BYTES:
-        raise _Refused(_too_large(shown(path.name)))
+        raise _Refused(_too_large(shown(name)))
     return data
 
 

@@ -26,6 +26,7 @@ from p4lab.grading.record import (
     of_part,
 )
 from p4lab.grading.writers import plain
+from p4lab.plurals import count_of
 
 MOST_WARNINGS = 5
 
@@ -62,11 +63,14 @@ def render(
             parts.append(Padding(story(check.story, explaining), (0, 2)))
     if len(failed) > stories:
         left = len(failed) - stories
-        word = "check" if left == 1 else "checks"
         where = course.name if folder == "." else f"{course.name} {shlex.quote(folder)}"
         only = f" --part {part}" if part else ""
         again = f"{command_here()} check {where}{only} --all"
-        parts += [Text(), Text(f"{left} more failed {word}:"), Text(again, overflow="fold")]
+        parts += [
+            Text(),
+            Text(f"{count_of(left, 'more failed check')}:"),
+            Text(again, overflow="fold"),
+        ]
     shown = [check.story for check in failed[:stories] if check.story]
     parts += _warnings([w for w in verdict.warnings if not any(_explains(w, s) for s in shown)])
     if verdict.proof is not None:
@@ -138,16 +142,16 @@ def _row(course: Course, verdict: Verdict, check: CheckResult) -> str:
     number = number_of(course, check.id)
     told = f"{number} {escape(check.title)}" if number else escape(check.title)
     if check.waits_for:
-        other = cause(verdict, check)
-        which = number_of(course, other.id) or escape(other.title)
-        told += f" [dim]({_waiting(check, which)})[/]"
+        told += f" [dim]({escape(waits(course, verdict, check))})[/]"
     if check.beyond:
         told += f" [dim](this target lacks {escape(check.beyond)})[/]"
     return f"[dim]{told}[/]" if check.status == "skipped" else told
 
 
-def _waiting(check: CheckResult, which: str) -> str:
+def waits(course: Course, verdict: Verdict, check: CheckResult) -> str:
     """What a check that others stand in the way of has to do with the first of them."""
+    other = cause(verdict, check)
+    which = number_of(course, other.id) or other.title
     if check.status == "failed":
         return f"{which} fails, too, and may be the cause"
     return f"fails, perhaps because of {which}" if check.left else f"waits for {which}"
@@ -157,13 +161,6 @@ def _shown(checks: Sequence[CheckResult]) -> Sequence[CheckResult]:
     """The checks worth a row: of a program that cannot be run at all, those that say why."""
     ran = [check for check in checks if check.status != "skipped"]
     return ran if ran and all(not check.part for check in ran) else checks
-
-
-def waits(course: Course, check: CheckResult) -> str:
-    """What a skipped check waits for: the first of it, and how much more."""
-    first, *others = check.waits_for
-    title = next((one.title for one in course.checks if one.id == first), first)
-    return f"{title}, and {len(others)} more" if others else title
 
 
 def _points(check: CheckResult) -> str:
@@ -192,7 +189,8 @@ def story(told: Story, explaining: Sequence[Warned] = ()) -> RenderableType:
     for difference, ports in groups[:3]:
         parts += [Text(), packet(difference, ports)]
     if len(groups) > 3:
-        parts.append(Text(f"... and {len(groups) - 3} more packets differ", style="dim"))
+        left = count_of(len(groups) - 3, "more packet differs", "more packets differ")
+        parts.append(Text(f"... and {left}", style="dim"))
     if told.place is not None:
         where = f"{told.place.file}:{told.place.line}"
         parts += [Text(), Text.assemble((where, "bold cyan"), ("  " + told.why, ""))]

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
 
 from p4lab.course.labs import LabError
+from p4lab.errors import Plain
 from p4lab.grading.apart import (
     Judged,
     charge_apart,
@@ -49,7 +50,7 @@ FEW_COLLECTIONS = 50_000, 20, 100
 SOURCE = Path(__file__).resolve().parents[2]
 
 
-class GradingError(Exception):
+class GradingError(Plain, Exception):
     """Grading cannot go on, whatever was handed in; the message says what to do."""
 
 
@@ -234,7 +235,8 @@ class Hand:
             self._worker = Worker()
         try:
             return ask(self._worker)
-        except WorkerDied:
+        except (WorkerDied, KeyboardInterrupt):
+            # What an interrupted worker answers yet is no answer to the next question.
             self._close()
             raise
 

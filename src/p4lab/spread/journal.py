@@ -74,6 +74,11 @@ def _locked(path: Path) -> Iterator[IO[str]]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise BusyError(str(path)) from None
+        except OSError as error:  # as of some network file systems
+            if not os.fstat(handle).st_size:
+                path.unlink()
+            told = "this file system cannot lock files; give a folder on another one with --out"
+            raise OSError(error.errno, told, str(path.parent)) from error
         yield file
 
 

@@ -42,8 +42,13 @@ def asked(ways: Ways) -> Culprit | None:
             return found
         ran = _caller(ways, ran)
         if ran is not None:
-            what = "meets the table" if own[0] == "table" else "should not come to"
-            return place_of(ways, ran), f"here the packet {what} {_called(own)}"
+            called = _called(own)
+            what = (
+                f"meets the table `{called}`"
+                if own[0] == "table"
+                else f"should not come to {called}"
+            )
+            return place_of(ways, ran), f"here the packet {what}"
     return None
 
 
@@ -51,10 +56,12 @@ def unasked(ways: Ways) -> Culprit | None:
     """The place behind which a table or an extern is missing."""
     right, missing = ways.parting.mine.sync, ways.parting.mine.owner
     if right[0] == "table":
-        return behind(ways, missing, f"the packet should meet the table {_called(right)}")
+        return behind(
+            ways, missing, f"the packet should meet the table `{_called(right)}`, but does not"
+        )
     if right[0] == "extern":
         name = _called(right) if _is_declared(ways, right) else "something"
-        return behind(ways, missing, f"{name} is not called, which it should be")
+        return behind(ways, missing, f"{name} should be called, but is not")
     return None
 
 
@@ -93,7 +100,7 @@ def _answered(ways: Ways) -> Culprit | None:
     for number in range(start.line, min(start.line + MOST_LINES, len(lines)) + 1):
         line = Place(start.file, number, lines[number - 1].strip())
         if ways.source.is_new(line):
-            return line, f"here the table {_called(ways.parting.theirs.sync)} becomes another one"
+            return line, f"here the table `{_called(ways.parting.theirs.sync)}` becomes another one"
         if line.text == "}":
             break
     return None

@@ -107,7 +107,12 @@ def _out(name: str, statement: Statement) -> bool:
 
 
 def behind(ways: Ways, missing: Ran | None, what: str) -> Culprit | None:
-    """The student's statement that does what the reference does last before what is missing."""
+    """The TODO in whose place the reference has what is missing, or the student's statement that
+    does what the reference does last before it."""
+    if missing is not None:
+        where = missing.statement
+        if (todo := ways.source.todo(where.file, where.line)) is not None:
+            return todo, f"here {what}"
     done: list[str] = []
     for ran in ways.parting.mine.ran:  # what the reference does up to there
         if ran is missing:

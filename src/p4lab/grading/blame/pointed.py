@@ -27,6 +27,17 @@ _INTRINSIC = ("standard_metadata", "ig_", "eg_")
 
 
 def pointed(course: Course, check: Check, judged: Judged, work: Work, story: Story) -> Story:
+    """The story of a case with the line to look at. While nothing of the check's part is written,
+    that is no given line, and no TODO of another part."""
+    told = _pointed(course, check, judged, work, story)
+    source = source_of(course, work.runnable(judged.case.defines), work)
+    if source.is_new(told.place) or source.part_of(told.place) == check.part:
+        return told
+    todo = source.unwritten(check.part)
+    return told if todo is None else replace(told, place=todo, why="nothing is written here yet")
+
+
+def _pointed(course: Course, check: Check, judged: Judged, work: Work, story: Story) -> Story:
     """The story of a case with the line that its packets' ways lead to, if they lead to one. A line
     of the file that a check's part is about stays, unless there is a better one in that."""
     found = searched(course, judged, work, story)

@@ -30,6 +30,7 @@ from p4lab.grading.record import (
 from p4lab.grading.story import source_of
 from p4lab.grading.ways import Parting, Stretch, after, partings, stretches, unscoped
 from p4lab.grading.work import Work
+from p4lab.plurals import count_of
 from p4lab.steps import Lines
 
 MOST_FRAMES = 120
@@ -334,7 +335,9 @@ def _fewer(frames: list[Frame]) -> list[Frame]:
         return frames
     left = len(frames) - MOST_FRAMES
     rest = frames[FIRST_FRAMES + left :]
-    gap = replace(rest[0], text=f"({left} steps are left out) {rest[0].text}")
+    gap = replace(
+        rest[0], text=f"({count_of(left, 'step is', 'steps are')} left out) {rest[0].text}"
+    )
     return [*frames[:FIRST_FRAMES], gap, *rest[1:]]
 
 

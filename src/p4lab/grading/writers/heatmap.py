@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from p4lab.grading.record import CheckResult, Verdict
 from p4lab.grading.writers.text import clean, clipped, escaped, number
+from p4lab.plurals import count_of
 
 # Colours that people who confuse red and green tell apart, and a mark for those who see none.
 STATES = {
@@ -37,7 +38,7 @@ def draw(lab: str, verdicts: Sequence[Verdict]) -> str:
     checks = rows[0].checks if rows else ()
     width = LEFT + max(len(checks) * COLUMN, 420) + RIGHT
     height = TOP + len(rows) * ROW + BOTTOM
-    title = f"{lab}: {len(rows)} submissions, check by check"
+    title = f"{lab}: {count_of(len(rows), 'submission')}, check by check"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" font-family="sans-serif" font-size="10">',

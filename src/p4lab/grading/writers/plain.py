@@ -14,6 +14,7 @@ from p4lab.grading.record import (
     Warned,
 )
 from p4lab.grading.writers.text import number
+from p4lab.plurals import count_of
 
 WARNINGS = "The compiler warns, which costs no points:"
 HIDDEN = "All public cases are right; a hidden case is not."
@@ -138,7 +139,7 @@ def more(story: Story) -> Iterator[str]:
     """How many packets are not told, if any."""
     count = len(story.differences) - SHOWN_PACKETS
     if count > 0:
-        yield f"And {count} more {'packet differs' if count == 1 else 'packets differ'}."
+        yield f"And {count_of(count, 'more packet differs', 'more packets differ')}."
 
 
 def header_lines(packet: PacketDifference) -> Iterator[str]:

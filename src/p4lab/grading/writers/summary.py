@@ -20,6 +20,7 @@ from p4lab.grading.writers.text import (
     number,
     one_line,
 )
+from p4lab.plurals import count_of
 
 COMMON = 10
 """How many kinds of mistakes are listed."""
@@ -115,17 +116,13 @@ def median(verdicts: Sequence[Verdict]) -> float:
     return points[middle] if len(points) % 2 else (points[middle - 1] + points[middle]) / 2
 
 
-def submissions(count: int) -> str:
-    return "1 submission" if count == 1 else f"{count} submissions"
-
-
 def _facts(verdicts: Sequence[Verdict], aside: Aside) -> str:
     most = verdicts[0].max_points
     verdicts = aside.present(verdicts)
     full = sum(verdict.passed for verdict in verdicts)
     trouble = sum(bool(verdict.trouble) for verdict in verdicts)
     told = (
-        f"{submissions(len(verdicts))}, median {number(median(verdicts))} of "
+        f"{count_of(len(verdicts), 'submission')}, median {number(median(verdicts))} of "
         f"{number(most)} points, {full} with every check passed, {trouble} that could not be graded"
     )
     return "; ".join(filter(None, (told, proofs(verdicts))))
@@ -227,7 +224,7 @@ def as_html(
 ) -> str:
     """The same with the heat map in it."""
     return page(
-        f"{lab}: {submissions(len(aside.present(verdicts)))}",
+        f"{lab}: {count_of(len(aside.present(verdicts)), 'submission')}",
         "\n".join(_html(lab, verdicts, heading, files, alike, changed, aside)),
     )
 

@@ -1,0 +1,149 @@
+"""What goes wrong in a notebook is a sentence, and the next cell works."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from p4lab.course.home import HERE
+from p4lab.course.labs import LabError
+from p4lab.course.material import start
+from p4lab.errors import Interrupted, Plain
+from p4lab.grading import workers
+from p4lab.grading.known import wanted
+from p4lab.grading.workers import Hand, Task, load
+from p4lab.notebook import Lab, lab_folder, open_lab
+from p4lab.notebook.checks import check
+from p4lab.notebook.saying import DoesNotCompile
+
+LAB = "00-p4"
+FILE = Path("levels") / "1-drop.p4"
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A student's folder of lab 00."""
+    list(start(LAB, tmp_path / "mine"))
+    return tmp_path / "mine"
+
+
+@pytest.fixture(scope="module")
+def lab() -> Lab:
+    return open_lab("06-bng", folder=HERE.sources)
+
+
+def test_all_checks_stand_below_their_parts_with_their_numbers(tmp_path: Path) -> None:
+    """As on the command line: nobody finds one of thirty rows otherwise."""
+    list(start("06-bng", tmp_path / "mine"))
+    found = check(lab_folder("06-bng", tmp_path / "mine"))
+    shown = found._repr_html_()
+    assert '<th scope="rowgroup" colspan=2>2 Terminate<td class="n">0/18</tr>' in shown
+    assert "<td>2.1 Only the IPv4 packet goes to the core" in shown
+    assert '<span class="dim">(waits for 2.1)</span>' in shown
+    assert "✗ failed: 2.1 Only the IPv4 packet" in repr(found)
+    assert "rowgroup" not in found.of("terminate")._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda lab: lab.check("nope"), "has no part 'nope'"),
+        (lambda lab: lab.dial_view(who="zoe"), "zoe is not a subscriber"),
+        (lambda lab: lab.send(99), "there is no stream 99"),
+        (lambda lab: lab.packet_view("r9"), "there is no router 'r9'"),
+        (lambda lab: lab.table_view("r1", "nope"), "no table called nope"),
+        (lambda lab: lab.nothing, "there is no nothing here"),
+        (lambda _: open_lab("06"), "there is no lab named '06'"),
+        (lambda _: open_lab("06-bng", topology="nowhere"), "there is no topology 'nowhere'"),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence(
+    lab: Lab, wrong: Callable[[Lab], object], said: str
+) -> None:
+    """A student who mistypes a name reads none of p4lab's own lines."""
+    with pytest.raises(Exception, match=said) as caught:
+        wrong(lab)
+    assert isinstance(caught.value, Plain)
+    assert caught.value._render_traceback_() == [str(caught.value)]
+
+
+def test_after_an_interrupt_the_next_question_gets_its_own_answer(mine: Path) -> None:
+    """What the worker still answers to the first one is not for the second."""
+    course = load(LAB)
+    task = Task(LAB, wanted(course), None)
+    hand = Hand()
+    files = hand.read([("mine", mine)], task).files
+    before = signal.signal(signal.SIGUSR1, signal.default_int_handler)
+    here = threading.get_ident(), signal.SIGUSR1
+    threading.Timer(0.05, signal.pthread_kill, here).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            hand.judge("", files, task)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert hand.read([("mine", mine)], task).files == files
+    hand.stop()
+
+
+def test_an_interrupted_check_says_so_in_one_line(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workers, "check_here", interrupted)
+    with pytest.raises(Interrupted) as caught:
+        open_lab(LAB, folder=mine).check()
+    assert caught.value._render_traceback_() == ["Interrupted: nothing was judged."]
+    assert "KeyboardInterrupt" not in "".join(traceback.format_exception(caught.value)[:-1])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda file: file.write_text("\n"), "is empty. To begin with the starter again, delete"),
+        (lambda file: file.unlink(), "is missing. To begin with the starter again: "),
+    ],
+    ids=["empty", "missing"],
+)
+def test_a_file_without_text_has_one_story(
+    mine: Path, spoil: Callable[[Path], object], said: str
+) -> None:
+    """Not the compiler's, which knows nothing of labs: it misses a name in a file of ours."""
+    lab = open_lab(LAB, folder=mine, level=1)
+    assert isinstance(lab, Lab)
+    spoil(mine / FILE)
+    errors = lab.errors()
+    assert errors.startswith(f"{FILE} {said}") and errors.endswith(f"start {LAB} {mine}")
+    assert errors.count("\n") == 0
+    with pytest.raises(DoesNotCompile, match=said):
+        lab.reload()
+    assert errors in lab.check("drop").notes
+    other = open_lab(LAB, folder=mine, level=2)
+    assert isinstance(other, Lab) and other.errors() == ""
+
+
+def test_what_is_run_of_somebody_elses_is_called_by_its_name(
+    capsys: pytest.CaptureFixture[str], mine: Path
+) -> None:
+    """`12-faulty.p4` is neither finished nor the student's."""
+    open_lab(LAB, level=12, finished=True)
+    open_lab(LAB, level=12, folder=mine)
+    open_lab(LAB, level=2, finished=True)
+    assert capsys.readouterr().out.splitlines() == [
+        "Running 12-faulty.p4 on levels.",
+        "Running 12-faulty.p4 on levels:",
+        "Running the finished program on levels.",
+    ]
+
+
+def test_a_lab_without_a_network_says_what_judges_it() -> None:
+    from p4lab.course.labs import load_plan
+
+    with pytest.raises(LabError, match=r"judged by: p4lab check 07-fabric$"):
+        load_plan("07-fabric")
