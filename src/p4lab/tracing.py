@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from p4lab import _engine
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan
-from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
+from p4lab.network.virtual import GIVEN_UP, LOOP, PICOSECONDS, VirtualNetwork
 from p4lab.packets.probe import Probe
+from p4lab.plurals import count_of
 from p4lab.session.run import open_virtual
 from p4lab.steps import ENTERS, Lines, short
 from p4lab.topology import Topology
@@ -35,7 +36,7 @@ class Hop:
     its sent packets became, by packet id; `delivered` the hosts they reached; `given` the packets
     that the control plane got. `order` is its place among all arrivals at this switch. Of a loop
     there are only the first packets: `left_out` is how many more there were, and `passes` are those
-    of all. `problem` says of a first hop why the network was stopped."""
+    of all. `problem` says of a first hop why the packet was not followed to its end."""
 
     router: str
     port: int
@@ -95,8 +96,18 @@ def trace(
     if (chosen.flow, 0) not in found:
         raise IndexError("the packet reached no switch")
     first = found[chosen.flow, 0]
-    first.problem = problem
+    first.problem = problem or _given_up(first)
     return first
+
+
+def _given_up(first: Hop) -> str:
+    """Which switch stopped the packet as a loop, if one did. The rest of the network goes on then,
+    so nothing else says it."""
+    for hop in all_hops([first]):
+        if hop.left_out:
+            what = "too_many_passes" if hop.passes > MOST_PASSES else "too_many_packets"
+            return f"{hop.router} {GIVEN_UP[what]}: {LOOP}."
+    return ""
 
 
 def follow(
@@ -177,13 +188,10 @@ class Writer:
 
     def tree(self, first: Hop) -> Tree:
         """The whole way."""
-        from rich.markup import escape  # heavy: rich, for nothing but terminals
-        from rich.tree import Tree
+        from rich.tree import Tree  # heavy: rich, for nothing but terminals
 
         tree = Tree(f"[bold]{first.source}[/] sends {_bytes(first.data)}")
         self._add(tree, first)
-        if first.problem:
-            tree.add(f"[bold red]{escape(first.problem)}[/]")
         return tree
 
     def _add(self, tree: Tree, hop: Hop) -> None:
@@ -264,7 +272,7 @@ def _fate(packet: dict[str, Any], hop: Hop) -> str:
 
 
 def _bytes(data: bytes) -> str:
-    return "1 byte" if len(data) == 1 else f"{len(data)} bytes"
+    return count_of(len(data), "byte")
 
 
 def _place(item: dict[str, Any]) -> str:
@@ -284,12 +292,20 @@ def _plain(value: Any) -> Any:
 def copies(first: Hop) -> dict[tuple[str, str], int]:
     """Frames that one packet became, by directed link; names of routers and hosts."""
     found: dict[tuple[str, str], int] = {}
-    waiting = [first]
-    while waiting:
-        hop = waiting.pop()
+    for hop in all_hops([first]):
         arrival = (hop.source, hop.router)
         found[arrival] = found.get(arrival, 0) + 1
         for host in hop.delivered.values():
             found[hop.router, host] = found.get((hop.router, host), 0) + 1
-        waiting.extend(hop.next.values())
     return found
+
+
+def all_hops(first: Sequence[Hop]) -> list[Hop]:
+    """Every arrival at a switch of packets that are given by their first hops, in time order."""
+    found: list[Hop] = []
+    waiting = list(first)
+    while waiting:
+        hop = waiting.pop()
+        found.append(hop)
+        waiting.extend(hop.next.values())
+    return sorted(found, key=lambda hop: (hop.time, hop.order))

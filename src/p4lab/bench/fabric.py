@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from p4lab import _engine
 from p4lab.bench import measure
 from p4lab.bench.measure import Measure, Say
+from p4lab.plurals import count_of
 
 GROUP = "fabric, 640 ports of 100 Gb/s, broadcast at 99 Gb/s, 1,522 bytes"
 LEAVES, PLACES, SERVERS, ONWARD = 128, 8, 5, 3
@@ -34,11 +35,11 @@ def broadcasting(seconds: float, say: Say) -> Iterator[Measure]:
             seen.setdefault((length, threads), []).append(_run(length, threads))
     for threads in THREADS:
         runs = seen[long, threads]
-        many = "1 thread" if threads == 1 else f"{threads} threads"
+        how = count_of(threads, "thread")
         cells = [run.cells / run.seconds for run in runs]
         frames = [run.frames / run.seconds for run in runs]
-        yield measure.of(GROUP, f"cells over crossbars, {many}", "cells/s", cells)
-        yield measure.of(GROUP, f"frames over lines, {many}", "frames/s", frames)
+        yield measure.of(GROUP, f"cells over crossbars, {how}", "cells/s", cells)
+        yield measure.of(GROUP, f"frames over lines, {how}", "frames/s", frames)
     one, two = (seen[long, threads] for threads in THREADS)
     faster = measure.ratios([run.seconds for run in one], [run.seconds for run in two])
     yield measure.of(GROUP, f"{THREADS[1]} threads over 1", "x", faster)

@@ -21,6 +21,7 @@ from p4lab.model.entries import (
     Update,
 )
 from p4lab.paths import ROOT
+from p4lab.plurals import count_of
 
 BIER = ROOT / "p4" / "bier" / "v1model.p4"
 BIER_TNA = ROOT / "p4" / "bier" / "tna.p4"
@@ -69,8 +70,7 @@ def router() -> Subject:
 def bier(bsl: int, hops: int) -> Subject:
     """A BIER router; its packet goes to the receivers behind so many next hops."""
     program = load_program(BIER, [("BSL", str(bsl))])
-    plural = "s" if hops > 1 else ""
-    name = f"BIER, BSL {bsl}, {hops} next hop{plural}"
+    name = f"BIER, BSL {bsl}, {count_of(hops, 'next hop')}"
     return Subject(name, program, bier_router(bsl), bier_frame(bsl, hops))
 
 
@@ -79,7 +79,7 @@ def bier_tna(hops: int) -> Subject:
     """The BIER router of a Tofino with BitStrings of 64 bits; a second next hop is a mirror and
     another pass."""
     program = load_program(BIER_TNA, [("BSL", "64")])
-    name = f"BIER on TNA, {hops} next hop{'s' if hops > 1 else ''}"
+    name = f"BIER on TNA, {count_of(hops, 'next hop')}"
     return Subject(name, program, bier_tna_router(), bier_frame(64, hops))
 
 

@@ -23,6 +23,7 @@ from p4lab.cli.asked import MayNameACheck
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at
 from p4lab.cli.options import Json, Lab, labs_only
 from p4lab.cli.verbs import registered
+from p4lab.plurals import count_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +37,12 @@ if TYPE_CHECKING:
     from p4lab.grading.submission import Submission
 
 Folder = Annotated[
-    Path, typer.Argument(metavar="[DIR]", help="The folder of `p4lab start`; else this folder.")
+    Path | None,
+    typer.Argument(
+        metavar="[DIR]",
+        help="Your folder for the lab; else this folder, or without files of the lab here, that "
+        "of its notebook.",
+    ),
 ]
 All = Annotated[bool, typer.Option("--all", help="Tell every failed check, not only the first.")]
 
@@ -77,7 +83,7 @@ Hint = Annotated[
     typer.Option(
         "--hint",
         metavar="[CHECK]",
-        help="A hint to a failed check: each call says one thing more, three in all.",
+        help="A hint beyond the story of a failed check; each call says one thing more.",
     ),
 ]
 
@@ -87,7 +93,7 @@ LOOK = 0.2  # seconds between two looks at the files
 @registered(cls=MayNameACheck)
 def check(
     lab: Lab,
-    folder: Folder = Path("."),
+    folder: Folder = None,
     all_: All = False,
     part: OnePart = None,
     watch_it: WatchIt = None,
@@ -105,8 +111,9 @@ def check(
     name; without it, it is the first that fails, with --part of that part. The exit status is 0
     then.
 
-    --hint says where to look; called again, what to think of; and then nearly the code. How far
-    you have gone is kept in hints.toml, which an instructor may ask for.
+    --hint says what the story of a failed check leaves open, and in the end nearly the code. Each
+    call says one thing more. How many you have asked for is kept in hints.toml, which an
+    instructor may ask for.
 
     The JSON object has lab, student, trouble, checks, proof, notes (how your folder was read) and
     progress (done and next, of a lab that keeps it); each check has id, title, part, status,
@@ -124,16 +131,26 @@ def check(
     wanted = _part(course, part)
     _may_be(target, course)
     if target == "bmv2":
-        linux_hosts()
+        from p4lab.targets.bmv2 import missing
+
+        if not missing():  # what is missing is reported when its turn comes
+            linux_hosts()
     if prove and target != "engine":
         fail("a proof is about the program, on whatever target it runs: leave out --target.")
     if watch_it is not None and target != "engine":
         fail("only the engine can be watched: leave out --target.")
-    found = _read(course, folder)
+    given, top = folder, _meant(course, folder)
+    found = _read(course, top)
     if found.trouble:
         if as_json:
             typer.echo(_record(unread(course, "", found), found))
-        fail(f"{folder}: {_told(course, folder, found)}")
+        fail(_told(course, given, top, found))
+    folder = _inside(top, found)
+    shown = Console(emoji=False)
+    if not as_json:
+        if top != (given or Path(".")):
+            typer.echo(f"Your files are those in {top}.")
+        _tell_of_notes(shown, course, folder, found)
     if watch_it is not None:
         _watch_it(course, found.files, _check(course, watch_it), wanted, as_json)
         return
@@ -155,8 +172,6 @@ def check(
         typer.echo(_record(verdict, found, progress))
     else:
         stories = len(verdict.checks) if all_ else 1
-        shown = Console(emoji=False)
-        _tell_of_notes(shown, found)
         shown.print(render(course, whole, stories=stories, folder=str(folder), part=wanted))
         _offer_film(shown, course, folder, verdict)
         _tell_of_progress(shown, progress)
@@ -165,7 +180,7 @@ def check(
         raise typer.Exit(VERDICT_NO)
 
 
-def watch(lab: Lab, folder: Folder = Path("."), part: OnePart = None) -> None:
+def watch(lab: Lab, folder: Folder = None, part: OnePart = None) -> None:
     """Check again whenever you save; Ctrl-C ends it."""
     from rich.console import Console
 
@@ -175,15 +190,17 @@ def watch(lab: Lab, folder: Folder = Path("."), part: OnePart = None) -> None:
     course = _course(lab)
     wanted = _part(course, part)
     console = Console(emoji=False)
-    for _ in _changes(course, folder):
-        found = _read(course, folder)
+    given, top = folder, _meant(course, folder)
+    for _ in _changes(course, top):
+        found = _read(course, top)
         if found.trouble:  # an editor may be about to put it there
-            told = f"{folder}: {_told(course, folder, found)}"
+            told = _told(course, given, top, found)
             console.print(told, style="red", markup=False, highlight=False)
             continue
+        folder = _inside(top, found)
         verdict = _on_engine(course, found.files)
         console.clear()
-        _tell_of_notes(console, found)
+        _tell_of_notes(console, course, folder, found)
         shown = opened(verdict, wanted)
         console.print(render(course, shown, folder=str(folder), part=wanted))
         _tell_of_progress(console, _progress(course, folder, verdict))
@@ -246,8 +263,8 @@ def _hint(
 ) -> None:
     """One step more of the hints to a check, or to the first that fails, of all or of a part."""
     from p4lab.course.home import command
-    from p4lab.grading.asked import FILE, STEPS
-    from p4lab.grading.steps import TITLES, ask
+    from p4lab.grading.asked import FILE
+    from p4lab.grading.steps import ask
 
     verdict = _on_engine(course, found.files)
     kept = folder if folder.is_dir() else folder.parent
@@ -262,12 +279,16 @@ def _hint(
         typer.echo(given.why)
         return
     typer.echo(given.title)
-    for number, (title, text) in enumerate(zip(TITLES, given.steps, strict=False), 1):
-        typer.echo(f"\n{number}. {title}\n{textwrap.indent(text.rstrip(), '   ')}")
-    if (count := len(given.steps)) < STEPS:
+    for step in given.story:
+        typer.echo(f"\n{step.text.rstrip()}")
+    for number, step in enumerate(given.steps, 1):
+        typer.echo(f"\n{number}. {step.title}\n{textwrap.indent(step.text.rstrip(), '   ')}")
+    count = len(given.steps)
+    told = f"\n{count} of {count_of(given.of, 'hint')}."
+    if count < given.of:
         where = course.name if folder == Path(".") else f"{course.name} {shlex.quote(str(folder))}"
-        again = f"{command()} check {where} --hint {given.check}"
-        typer.echo(f"\n{count} of {STEPS} hints. For the next: {again}")
+        told += f" For the next: {command()} check {where} --hint {given.check}"
+    typer.echo(told)
 
 
 def _record(verdict: Verdict, found: Submission, progress: Progress | None = None) -> str:
@@ -326,10 +347,14 @@ def _tell_of_files(shown: Console, course: Course, folder: Path, found: Submissi
         shown.print(more, markup=False, highlight=False, soft_wrap=True)
 
 
-def _tell_of_notes(shown: Console, found: Submission) -> None:
-    """What was taken for what, before a story speaks of the lines of such a file."""
-    for note in found.notes:
-        shown.print(note, style="yellow", markup=False, highlight=False)
+def _tell_of_notes(shown: Console, course: Course, folder: Path, found: Submission) -> None:
+    """What was taken for what, before a story speaks of the lines of such a file, and how files
+    that were not there come back."""
+    from p4lab.course.material import lacking
+
+    lacks = lacking(course.name, folder) if folder.is_dir() else ()
+    for note in (*found.notes, *lacks):
+        shown.print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def _may_be(target: str, course: Course) -> None:
@@ -400,21 +425,43 @@ def _read(course: Course, folder: Path) -> Submission:
     return read_apart(folder, wanted(course), Limits())
 
 
-def _told(course: Course, folder: Path, found: Submission) -> str:
+def _meant(course: Course, given: Path | None) -> Path:
+    """The folder with a student's files: the one given; without that this one if it has any, else
+    that of the notebook if there is one."""
+    from p4lab.course.home import work_on
+
+    here = [name for path in course.student.edit for name in (path, Path(path).name)]
+    if given is not None or any(map(os.path.lexists, here)):
+        return given or Path(".")
+    theirs = work_on(course.name)
+    return Path(os.path.relpath(theirs)) if theirs.is_dir() else Path(".")
+
+
+def _inside(top: Path, found: Submission) -> Path:
+    """Where the files that were read are: hints and progress are kept beside them."""
+    return top / found.place if top.is_dir() else top
+
+
+def _told(course: Course, given: Path | None, folder: Path, found: Submission) -> str:
     """Why there is nothing to judge, and the remedy if there is one."""
     from p4lab.course.home import command
 
     there = any(os.path.lexists(folder / name) for name in course.student.edit)
     if there or (os.path.lexists(folder) and not folder.is_dir()):
-        return found.trouble
+        return f"{folder}: {found.trouble}"
     begin = f"{command()} start {course.name}"
-    if _holds_something(folder):  # a home, perhaps, and no place for a lab
-        name = f"{command()} check {course.name} FOLDER"
+    name = f"{command()} check {course.name} FOLDER"
+    if given is None:
         return (
-            f"{found.trouble} If your work is in another folder, name it: {name}. "
+            f"there are no files of {course.name} here. To begin the lab: {begin}. "
+            f"If they are in another folder, name it: {name}"
+        )
+    if _holds_something(folder):  # a home, perhaps, and no place for a lab
+        return (
+            f"{folder}: {found.trouble} If your work is in another folder, name it: {name}. "
             f"To begin the lab in a new one: {begin} mylab"
         )
-    return f"{found.trouble} To begin the lab there: {begin} {shlex.quote(str(folder))}"
+    return f"{folder}: {found.trouble} To begin the lab there: {begin} {shlex.quote(str(folder))}"
 
 
 def _holds_something(folder: Path) -> bool:

@@ -14,6 +14,7 @@ import typer
 
 from p4lab.cli.errors import fail, fail_at
 from p4lab.command import command
+from p4lab.plurals import count_of
 
 if TYPE_CHECKING:
     from p4lab.classroom.place import Settings
@@ -65,7 +66,6 @@ def make(
         from p4lab.classroom.making import (
             make as make_class,
         )  # heavy: grading, and with it pydantic
-        from p4lab.classroom.making import students
         from p4lab.classroom.place import Place
         from p4lab.classroom.settings import given
 
@@ -80,7 +80,7 @@ def make(
         }
         settings = given(place, {k: v for k, v in said.items() if v is not None}, lti)
         made = make_class(place, roster, settings, lambda now: typer.echo(f"{now} ..."))
-        typer.echo(f"{students(len(made.accounts))}, {len(made.new)} of them new.")
+        typer.echo(f"{count_of(len(made.accounts), 'student')}, {len(made.new)} of them new.")
         if made.gone:
             typer.echo(
                 f"{len(made.gone)} removed: {', '.join(made.gone)}; their files stay, and who "
@@ -103,17 +103,21 @@ def _started(place: Any, settings: Settings) -> bool:
 
 
 def _tell(settings: Settings, started: bool, at: Path) -> None:
-    scheme = "https" if settings.tls_cert else "http"
-    host = socket.gethostname() if settings.listen in ("0.0.0.0", "::") else settings.listen
-    address = f"{scheme}://{host}:{settings.port}"
     where = "" if at == USUAL else f" --at {shlex.quote(str(at))}"
     if started:
         typer.echo("It runs.")
     else:
         typer.echo(f"There is no systemd here: sudo {command()} class serve{where} runs it.")
-    typer.echo(f"Students go to {address}/, you to {address}/services/dashboard/")
-    if scheme == "http" and settings.listen not in ("127.0.0.1", "localhost"):
+    typer.echo(_addresses(settings))
+    if not settings.tls_cert and settings.listen not in ("127.0.0.1", "localhost"):
         typer.echo("Over plain HTTP passwords can be read in transit: see --tls-cert.", err=True)
+
+
+def _addresses(settings: Settings) -> str:
+    scheme = "https" if settings.tls_cert else "http"
+    host = socket.gethostname() if settings.listen in ("0.0.0.0", "::") else settings.listen
+    address = f"{scheme}://{host}:{settings.port}"
+    return f"Students go to {address}/, you to {address}/services/dashboard/"
 
 
 def serve(at: At = USUAL) -> None:
@@ -121,9 +125,15 @@ def serve(at: At = USUAL) -> None:
     servers running for the next time."""
     with _reporting():
         from p4lab.classroom.place import Place
+        from p4lab.classroom.serve import check
         from p4lab.classroom.serve import serve as serve_class
 
-        raise typer.Exit(serve_class(Place(at.absolute())))
+        place = Place(at.absolute())
+        check(place)
+        typer.echo(f"{_addresses(place.settings())} in a few seconds; Ctrl-C ends the class.")
+        typer.echo(f"Its log: {place.log}")
+        serve_class(place)
+        typer.echo("The class has ended. Servers of students go on for the next time.")
 
 
 def collect(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +24,12 @@ from p4lab.cli.options import (
     split_defines,
     write_text,
 )
+from p4lab.command import command
 from p4lab.engine import NO_MAIN
+from p4lab.plurals import count_of
+
+_NOT_DECLARED = "E0201"
+_LARGEST = 1 << 20  # bytes of a file that is looked into
 
 P4Info = Annotated[
     Path | None,
@@ -97,10 +104,27 @@ def compile_program(
     else:
         typer.echo(text + pointer(diagnostics), err=True, nl=False)
         typer.echo(_verdict(str(program), diagnostics))
+        if any(one["code"] == _NOT_DECLARED for one in diagnostics) and (
+            whole := _includes(program)
+        ):
+            again = f"{command()} compile {shlex.quote(str(whole))}"
+            typer.echo(f"It is a part of {whole}. To check that: {again}")
         if result.ok and result.program is None:
             typer.echo(NO_MAIN)
     if not ok:
         raise typer.Exit(VERDICT_NO)
+
+
+def _includes(part: Path) -> Path | None:
+    """A program beside a file that includes it, if there is one."""
+    line = re.compile(rf'^\s*#\s*include\s+"{re.escape(part.name)}"', re.MULTILINE)
+    for path in sorted(part.parent.glob("*.p4")):
+        try:
+            if path.stat().st_size <= _LARGEST and line.search(path.read_text(errors="replace")):
+                return path
+        except OSError:
+            continue
+    return None
 
 
 def _refusal(result: _engine.Compilation) -> str:
@@ -117,5 +141,5 @@ def _verdict(program: str, diagnostics: list[dict[str, Any]]) -> str:
     for severity in ("error", "warning"):
         number = sum(1 for diagnostic in diagnostics if diagnostic["severity"] == severity)
         if number:
-            counts.append(f"{number} {severity}{'s' if number > 1 else ''}")
+            counts.append(count_of(number, severity))
     return f"{program}: {', '.join(counts) or 'no errors'}"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
+
+if TYPE_CHECKING:
+    from p4lab.topology.tomls import FileError
 
 VERDICT_NO = 1
 BAD_INPUT = 2
@@ -19,8 +22,11 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(BAD_INPUT)
 
 
-def fail_in_file(error: Exception) -> NoReturn:
-    """Ends the verb with status 2 and an error that names file and line of every mistake itself."""
+def fail_in_file(error: FileError) -> NoReturn:
+    """Ends the verb with status 2 and an error that names file and line of every mistake itself, or
+    says in one sentence that there is no such file."""
+    if not error.problems[0].line:
+        fail(f"{error}.")
     typer.echo(str(error), err=True)
     raise typer.Exit(BAD_INPUT) from error
 

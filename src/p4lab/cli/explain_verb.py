@@ -16,43 +16,57 @@ from p4lab.cli.options import Json
 from p4lab.command import command
 from p4lab.course.teaches import Lesson, lesson
 
-Code = Annotated[
-    str | None,
+Codes = Annotated[
+    list[str] | None,
     typer.Argument(
-        metavar="[CODE]", help="A code from a message, such as E0305; default: list all."
+        metavar="[CODE]...", help="Codes from messages, such as E0305; default: list all."
     ),
 ]
+
+_LIKE_A_CODE = re.compile("[EW][0-9]", re.IGNORECASE)
 
 _PARTS = (("Wrong", "wrong"), ("Why", "why"), ("Right", "right"), ("See", "see"))
 
 
-def explain(code: Code = None, as_json: Json = False) -> None:
-    """Explain an error or warning code, or list all of them.
+def explain(codes: Codes = None, as_json: Json = False) -> None:
+    """Explain error and warning codes, or list all of them.
 
     The JSON object of a code has `code`, `title`, `group`, `wrong`, `why`, `right` and `see`, all
-    text in Markdown, and `taught`: lab, part, number and title of where it is taught, or null.
-    Without a code it is the list of all of these objects.
+    text in Markdown, and `taught`: lab, part, number and title of where it is taught, or null. Of
+    several codes it is a list of these objects, without a code that of all.
     """
-    if code is None:
+    if not codes:
         pages = _engine.explanations()
         typer.echo(json.dumps(pages, indent=2) if as_json else _listing(pages), nl=as_json)
         return
-    page = _engine.explain(code) or _engine.explain(code := _padded(code))
-    if page is None:
-        nearest = ", ".join(_engine.nearest_codes(code))
-        fail(
-            f"there is no code {code!r}; the nearest are {nearest} ({command()} explain lists all)."
-        )
-    level = lesson(code)
+    found = [(page := _page(code), lesson(page["code"])) for code in codes]
     if as_json:
-        typer.echo(json.dumps({**page, "taught": asdict(level) if level else None}, indent=2))
+        told = [{**page, "taught": asdict(level) if level else None} for page, level in found]
+        typer.echo(json.dumps(told[0] if len(told) == 1 else told, indent=2))
         return
-    if sys.stdout.isatty():
-        _print_page(page)
-    else:
-        typer.echo(_markdown(page), nl=False)
-    if level is not None:
-        typer.echo(f"\n{_to_practise(level)}")
+    for number, (page, level) in enumerate(found):
+        if number:
+            typer.echo("\n")
+        if sys.stdout.isatty():
+            _print_page(page)
+        else:
+            typer.echo(_markdown(page), nl=False)
+        if level is not None:
+            typer.echo(f"\n{_to_practise(level)}")
+
+
+def _page(code: str) -> dict[str, Any]:
+    """What is said of a code; ends the verb if there is none."""
+    padded = _padded(code)
+    page = _engine.explain(code) or _engine.explain(padded)
+    if page is not None:
+        return page
+    if not _LIKE_A_CODE.match(padded):
+        fail(
+            f"{code!r} is not a code: write one as E0305 or W0602 ({command()} explain lists all)."
+        )
+    nearest = ", ".join(_engine.nearest_codes(padded))
+    fail(f"there is no code {code!r}; the nearest are {nearest} ({command()} explain lists all).")
 
 
 def _padded(code: str) -> str:

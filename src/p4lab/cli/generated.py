@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.plurals import count_of
 
 if TYPE_CHECKING:
     from p4lab.grading.generated import Fate, Mutant, Trial
@@ -58,9 +59,9 @@ def summary(found: dict[Mutant, Fate]) -> str:
     counts = Counter(fate.kind for fate in found.values())
     count = len(found) - counts["refused"] - counts["same"]
     return (
-        f"{count} mutants tried: {counts['killed']} killed, {counts['equal']} equal to the "
-        f"solution, {counts['apart']} told apart by other packets only, "
-        f"{counts['undecided']} undecided"
+        f"{count_of(count, 'mutant')} tried: {counts['killed']} killed, "
+        f"{counts['equal']} equal to the solution, {counts['apart']} told apart by other packets "
+        f"only, {counts['undecided']} undecided"
     )
 
 

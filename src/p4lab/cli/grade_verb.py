@@ -15,6 +15,7 @@ import typer
 
 from p4lab.cli.errors import fail, fail_at
 from p4lab.cli.options import Json
+from p4lab.plurals import count_of
 
 if TYPE_CHECKING:
     from p4lab.grading.classes import Outcome
@@ -287,18 +288,18 @@ def _progress() -> Iterator[tuple[Callable[[int], None], Callable[[object], None
 
 
 def _tell(outcome: Outcome, out: Path) -> None:
-    from p4lab.grading.writers.summary import Aside, median, proofs, submissions
+    from p4lab.grading.writers.summary import Aside, median, proofs
     from p4lab.grading.writers.text import number, one_line
 
     everybody = [row.verdict for row in outcome.rows]
     verdicts = Aside(outcome.settled.absent).present(everybody)
     trouble = sum(bool(verdict.trouble) for verdict in verdicts)
     typer.echo(
-        f"{submissions(len(verdicts))}, median {number(median(verdicts))} of "
+        f"{count_of(len(verdicts), 'submission')}, median {number(median(verdicts))} of "
         f"{number(everybody[0].max_points)} points, {trouble} that could not be graded."
     )
     if outcome.known:
-        were = "1 was" if outcome.known == 1 else f"{outcome.known} were"
+        were = count_of(outcome.known, "was", "were")
         typer.echo(f"{were} judged before, in a run that did not finish.")
     failed = sum(bool(row.detail) for row in outcome.rows)
     if failed:
@@ -308,8 +309,7 @@ def _tell(outcome: Outcome, out: Path) -> None:
     if proven := proofs(verdicts):
         typer.echo(f"Proofs: {proven}.")
     if outcome.changed:
-        count = len(outcome.changed)
-        have = "1 student has" if count == 1 else f"{count} students have"
+        have = count_of(len(outcome.changed), "student has", "students have")
         typer.echo(f"{have} different points than before: {out / 'changes.csv'}")
     typer.echo(f"Results: {out / 'summary.html'}")
     if outcome.alike:

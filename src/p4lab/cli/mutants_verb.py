@@ -10,6 +10,7 @@ import typer
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.options import Json, Lab
+from p4lab.plurals import count_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -72,7 +73,8 @@ def mutants(
     for row in problems:
         typer.echo(f"{row.answer.name}: {row.problem}")
     wrong = sum(row.answer.kind == "mutant" for row in judged)
-    typer.echo(f"{len(judged)} answers, {wrong} of them wrong; {len(problems)} not judged right")
+    judgings = count_of(len(judged), "answer")
+    typer.echo(f"{judgings}, {wrong} of them wrong; {len(problems)} not judged right")
     if problems:
         raise typer.Exit(VERDICT_NO)
 

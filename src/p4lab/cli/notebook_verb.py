@@ -16,8 +16,8 @@ from typing import Annotated
 import typer
 
 from p4lab.cli.errors import fail, fail_at
+from p4lab.course.home import work_folder
 from p4lab.course.labs import LabError
-from p4lab.notebook.folder import work_folder
 from p4lab.notebook.server import Server, free_port, has_desktop, student_server
 
 FIRST = "01-bier"

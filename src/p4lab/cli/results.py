@@ -60,11 +60,6 @@ def write(
     return {"csv": str(csv), "figures": [str(path) for path in drawn]}
 
 
-def seeds_of(first: int, count: int) -> str:
-    """Which seeds so many runs had."""
-    return f"seed {first}" if count == 1 else f"seeds {first} to {first + count - 1}"
-
-
 def show(
     as_json: bool,
     record: Mapping[str, Any],

@@ -11,8 +11,12 @@ import typer
 
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at
 from p4lab.cli.options import Lab
+from p4lab.plurals import count_of
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Your folder for the lab.")]
+Folder = Annotated[
+    Path | None,
+    typer.Argument(metavar="[DIR]", help="Your folder for the lab; else that of its notebook."),
+]
 Labs = Annotated[
     list[str] | None, typer.Argument(metavar="[LAB]...", help="The labs; default: all of them.")
 ]
@@ -22,15 +26,16 @@ MOST_NAMED = 3
 """Of so many files to edit each is named"""
 
 
-def start(lab: Lab, folder: Folder) -> None:
+def start(lab: Lab, folder: Folder = None) -> None:
     """Begin a lab: put its files into DIR. Your work is never overwritten: if the lab has changed
     since you began, its changes are merged, or put next to your files."""
-    from p4lab.course.home import command  # heavy: labs, and with them pydantic
+    from p4lab.course.home import command, work_on  # heavy: labs, and with them pydantic
     from p4lab.course.labs import LabError, home
     from p4lab.course.material import start as place
     from p4lab.course.material import student
     from p4lab.course.renewal import told
 
+    folder = Path(os.path.relpath(work_on(lab))) if folder is None else folder
     try:
         for name, state in place(lab, folder):
             typer.echo(f"  {told(folder / name, state)}")
@@ -40,7 +45,7 @@ def start(lab: Lab, folder: Folder) -> None:
     except OSError as error:
         fail_at(error, folder)
     handout = os.path.relpath(home(lab).labs / lab / "README.md")
-    more = f" and the {len(edit) - 1} files after it" if len(edit) > MOST_NAMED else ""
+    more = f" and the {count_of(len(edit) - 1, 'file')} after it" if len(edit) > MOST_NAMED else ""
     named = edit[:1] if more else edit
     typer.echo(
         f"Edit {', '.join(named)}{more}: every TODO is a task of the lab; {handout} explains them."

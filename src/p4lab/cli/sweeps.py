@@ -44,6 +44,8 @@ def with_sweep(
     """Does something in many tasks, once the folder for its results is there, and shows how far it
     is. What is done when it fails or is stopped is in NAME.unfinished.jsonl there, and is not done
     again. Status 2 and one sentence if it cannot be done."""
+    if dask is not None and threads > 1:
+        fail("--threads is for this machine and --dask for a cluster: give one of them.")
     from rich.console import Console  # heavy: rich
     from rich.progress import Progress
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from p4lab.cli.errors import fail, fail_in_file
+from p4lab.cli.options import existing_file
+from p4lab.plurals import count_of
 
 if TYPE_CHECKING:
     from p4lab.model.run import Plan
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 def rack_or_fail(target: str, file: Path | None, *, dry_run: bool, undo: bool) -> Rack | None:
     """The map of the rack; status 2 with the reason if it is not sound, or the options do not go
     together."""
-    from p4lab.targets import HARDWARE, TargetError  # heavy: what drives a Tofino
+    from p4lab.targets import HARDWARE  # heavy: what drives a Tofino
     from p4lab.targets.tofino.rack import load
+    from p4lab.targets.tofino.toml import HardwareError
 
     if target not in HARDWARE:
         option = "--rack" if file else "--dry-run" if dry_run else "--undo"
@@ -40,8 +43,8 @@ def rack_or_fail(target: str, file: Path | None, *, dry_run: bool, undo: bool) -
             )
         return None
     try:
-        return load(file)
-    except TargetError as error:
+        return load(existing_file(file, "map of a rack"))
+    except HardwareError as error:
         fail_in_file(error)
 
 
@@ -117,7 +120,7 @@ def _tell_undone(found: dict[str, int]) -> None:
     if not found:
         typer.echo("Nothing to put back: no run has left a journal.")
     for router, rows in found.items():
-        typer.echo(f"{router}: {rows} rows are as they were.")
+        typer.echo(f"{router}: {count_of(rows, 'row is as it was', 'rows are as they were')}.")
 
 
 def _tell_counters(hardware: Hardware, counters: Counters, as_json: bool) -> None:

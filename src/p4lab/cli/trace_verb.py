@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from p4lab import registry
-from p4lab.cli.errors import fail
+from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.options import Bmv2Compat, Json, Lab, Undefined, labs_only
 from p4lab.cli.run_verb import Down, Folder, Seed, TopologyName
 from p4lab.cli.running import plan_or_fail, reporting, tell_of_given
@@ -17,6 +17,7 @@ from p4lab.cli.settings import SystemOptions
 from p4lab.cli.verbs import registered
 from p4lab.cli.why import Asked, chosen, fields, told
 from p4lab.engine import load_program
+from p4lab.plurals import count_of
 from p4lab.steps import short
 from p4lab.tracing import Hop, Writer
 from p4lab.tracing import trace as follow
@@ -59,13 +60,15 @@ def trace(
     why: Why = "",
     as_json: Json = False,
 ) -> None:
-    """Follow one packet through every switch: states, tables, changed fields, copies, drops.
+    """Follow one packet through every switch: states, tables, changed fields, copies, drops. Exits
+    1 if it runs in a loop: of that there are only the first passes.
 
     A lab's system has its own options: p4lab trace LAB --help lists them below these.
 
     The JSON object is the first hop: router, port, source, time (ns), data (hexadecimal), packets
     (the packet and all the switch made of it), next (the hop that each sent packet became, by
-    packet id) and delivered (the hosts reached, by packet id).
+    packet id) and delivered (the hosts reached, by packet id); of a loop, problem (a sentence) and,
+    at the hop where it was stopped, left_out (how many packets more it made).
     """
     from rich.console import Console  # heavy: rich
 
@@ -82,7 +85,9 @@ def trace(
         down=down,
     )
     if stream > len(plan.streams):
-        fail(f"the lab has {len(plan.streams)} streams, so there is no stream {stream}.")
+        fail(
+            f"the lab has {count_of(len(plan.streams), 'stream')}, so there is no stream {stream}."
+        )
     for name in router or ():
         if name not in {one.name for one in plan.topology.routers}:
             known = ", ".join(one.name for one in plan.topology.routers)
@@ -99,6 +104,8 @@ def trace(
     if as_json:
         typer.echo(json.dumps(first.to_json(), indent=2))
     else:
+        if first.problem:
+            typer.echo(first.problem)
         notation = registry.find(plan.system).notation_for(plan)
         field = field and _occurring(field, first)
         asked = asked and replace(asked, name=_occurring(asked.name, first))
@@ -111,6 +118,8 @@ def trace(
         else:
             fail(f"the packet did not reach {router[0] if router else 'any router'}.")
     tell_of_given(lab, folder)
+    if first.problem:
+        raise typer.Exit(VERDICT_NO)
 
 
 def _occurring(name: str, first: Hop) -> str:

@@ -13,12 +13,24 @@ from pkgutil import resolve_name
 from typing import Any, ClassVar, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from p4lab.cli.errors import fail
 from p4lab.command import everywhere
 
 Verb = TypeVar("Verb", bound=Callable[..., None])
+
+
+_type_of = TyperOption.display_type_rich
+
+
+def _type_in_help(self: TyperOption, ctx: Any) -> str | None:
+    """A flag takes no <bool>."""
+    return None if self.is_flag else _type_of(self, ctx=ctx)
+
+
+# Typer makes its options itself, that of --help among them.
+TyperOption.display_type_rich = _type_in_help  # type: ignore[method-assign]
 
 
 def registered(**settings: Any) -> Callable[[Verb], Verb]:
@@ -33,6 +45,9 @@ def registered(**settings: Any) -> Callable[[Verb], Verb]:
 
 class Later(TyperCommand):
     """A verb that is imported when it runs; `place` is "module:function"."""
+
+    callback_instead: ClassVar[Callable[..., None] | None] = None
+    """What is called in the place of any verb, where verbs are only to be read"""
 
     def __init__(self, name: str, place: str, panel: str | None = None) -> None:
         super().__init__(name, rich_help_panel=panel)
@@ -49,7 +64,10 @@ class Later(TyperCommand):
             fail(f"{self.name} is in {self.place} and cannot be used: {error}.")
         own = typer.Typer(add_completion=False)
         own.command(self.name, **getattr(verb, "typer_settings", {}))(verb)
-        return _as_typed(typer.main.get_command(own))
+        command = _as_typed(typer.main.get_command(own))
+        if Later.callback_instead is not None:
+            command.callback = Later.callback_instead
+        return command
 
 
 def _as_typed(verb: Any) -> Any:

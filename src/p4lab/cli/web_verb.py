@@ -11,6 +11,7 @@ import typer
 
 from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.paths import INSTALLED, STATE
+from p4lab.plurals import count_of
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of the site.")]
 Port = Annotated[int, typer.Option("--port", min=0, max=65535, help="0 takes a free one.")]
@@ -56,7 +57,7 @@ def _verify(site: Path) -> None:
             typer.echo(f"{number}/{len(answers)} {name}{': ' if told else ''}{told}")
     except BuildError as error:
         fail(str(error))
-    typer.echo(f"{len(answers)} answers, {wrong} verdicts differ.")
+    typer.echo(f"{count_of(len(answers), 'answer')}, {count_of(wrong, 'verdict')} not as expected.")
     if wrong:
         raise typer.Exit(VERDICT_NO)
 

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from p4lab.grading.frames import trace_number
-from p4lab.tracing import Hop, Writer
+from p4lab.tracing import Hop, Writer, all_hops
 
 Passage = tuple[Hop, dict[str, Any]]
 """A packet of a switch, and the arrival that it came of"""
@@ -166,10 +166,8 @@ def _table_before(steps: list[dict[str, Any]], change: dict[str, Any]) -> dict[s
 
 def fields(first: Hop) -> list[str]:
     """What changed anywhere, by its last two names."""
-    waiting, names = [first], set()
-    while waiting:
-        hop = waiting.pop()
-        waiting.extend(hop.next.values())
+    names = set()
+    for hop in all_hops([first]):
         for packet in hop.packets:
             for step in packet["steps"]:
                 if step["kind"] == "change":

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
 
+from p4lab.plurals import count_of
+
 # Student's t: the 97.5 % quantile by degrees of freedom, and beyond the table the next lower row.
 _T975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 _T975 |= {10: 2.228, 12: 2.179, 15: 2.131, 20: 2.086, 30: 2.042, 60: 2.000, 120: 1.980}
@@ -33,7 +35,12 @@ def with_interval(value: float, half_width: float, runs: int, digits: int = 2) -
 def runs_in_words(runs: int, more: str = "") -> str:
     """How many runs there were, with `more` behind that, and what their error bars are, where they
     have some."""
-    return f"1 run{more}" if runs == 1 else f"{runs} runs{more}, 95 % confidence"
+    return f"{count_of(runs, 'run')}{more}{', 95 % confidence' * (runs > 1)}"
+
+
+def seeds_of(first: int, count: int) -> str:
+    """Which seeds so many runs had."""
+    return f"seed {first}" if count == 1 else f"seeds {first} to {first + count - 1}"
 
 
 def mean_of(runs: int) -> str:

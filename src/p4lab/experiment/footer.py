@@ -16,7 +16,8 @@ def add(figure: Any, lines: Sequence[str], size: float = 6.5, room: float = 0.0)
     """Makes a figure higher by some lines of text, each broken where it would leave the figure, and
     by `room` inches above them. Gives the share of its height below which nothing else may be.
 
-    To be called when the figure is as wide as it will be, and before its layout.
+    To be called when the figure is as wide as it will be, and before its layout. The figure must
+    have the resolution of its file: letters are rounded to pixels.
     """
     renderer = figure.canvas.get_renderer()
     room_for_text = figure.bbox.width * (1 - 2 * LEFT)

@@ -38,10 +38,11 @@ def save(
             figsize=(size[0] * sum(ratios), size[1]),
             squeeze=False,
             width_ratios=ratios,
+            dpi=130,
         )
         for axis, draw in zip(axes[0], drawings, strict=True):
             draw(axis)
     below = footer.add(figure, (note, f"p4lab {__version__}; paper: {source}"))
     figure.tight_layout(rect=(0, below, 1, 1))
-    figure.savefig(path, dpi=130)
+    figure.savefig(path)
     pyplot.close(figure)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol
 
+from p4lab.errors import Plain
 from p4lab.model.control import Controller, CountingDriver
 from p4lab.model.run import Address, Observed, Stream
 from p4lab.topology import Host, Link
@@ -16,7 +17,7 @@ ENGINES = {"interpreter": "interpreter", "native": "jit", "auto": None}
 """What runs the programs of our switches: names for users, and those of `_engine.Switch`"""
 
 
-class NetworkError(Exception):
+class NetworkError(Plain, Exception):
     """A network that cannot be built or run; the message says what is missing and what to do."""
 
 

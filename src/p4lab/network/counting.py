@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from p4lab.hosts.buffers import enlarge
 from p4lab.network.base import NetworkError
 from p4lab.packets.probe import Probe
+from p4lab.plurals import count_of
 
 ETH_P_ALL = 3
 PACKET_OUTGOING = 4
@@ -52,8 +53,8 @@ class ProbeCounter:
             lost = int.from_bytes(data[4:8], "little")
             if lost:
                 raise NetworkError(
-                    f"{lost} frames on {name} passed uncounted: this machine is too busy; "
-                    "send fewer packets (--packets) or longer apart."
+                    f"{count_of(lost, 'frame')} on {name} passed uncounted: this machine is too "
+                    "busy; send fewer packets (--packets) or longer apart."
                 )
 
     def _count(self) -> None:

@@ -42,12 +42,12 @@ MOST_TRACED = 16_384
 """Packets that switches make of one packet sent while all of them trace, in some hundred MB"""
 MILLISECOND = 1_000_000
 _MADE = ("received", "clones", "replicas", "resubmitted", "recirculated")
-_GIVEN_UP = {
+GIVEN_UP = {
     "too_many_passes": "lets a packet go around too often",
     "too_many_packets": "makes too many packets of one",
 }
 """What a switch counts when it stops a packet, and what it stops"""
-_LOOP = "very likely frames run in a loop"
+LOOP = "very likely frames run in a loop"
 
 
 class VirtualNetwork:
@@ -477,17 +477,17 @@ class _Growth:
             self._arrived += new["received"]
             self._made += made
             self._worst = max(self._worst, made)
-            for what, said in _GIVEN_UP.items():
+            for what, said in GIVEN_UP.items():
                 if new[what] and not self._given_up:
                     self._given_up = f"{router} {said}"
         self._counts = counts
         most, most_made = (self._packets * one for one in (MOST_ARRIVALS, MOST_TRACED))
         if self._given_up and self._made + under_way * self._worst > most_made:
-            return f"{self._given_up}: {_LOOP}."
+            return f"{self._given_up}: {LOOP}."
         if self._arrived + under_way > most:
-            return f"More than {most} packets: {_LOOP}."
+            return f"More than {most} packets: {LOOP}."
         if self._made > most_made:
-            return f"More than {most_made} packets: {_LOOP}."
+            return f"More than {most_made} packets: {LOOP}."
         return ""
 
 

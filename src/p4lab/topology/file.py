@@ -103,16 +103,18 @@ def load(path_or_name: str | Path) -> Topology:
     try:
         raw = read_bytes(path)
     except FileError as error:
+        if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
+            raise TopologyError([_no_topology(str(path_or_name))]) from error
         raise TopologyError(error.problems) from error
     return parse(raw, shown(path))
 
 
 def _no_topology(name: str) -> Problem:
-    close = difflib.get_close_matches(name, names(), n=1)
+    close = difflib.get_close_matches(Path(name).stem, names(), n=1)
     hint = f" (did you mean {close[0]!r}?)" if close else ""
     known = ", ".join(names())
     told = f"there is no topology {name!r}: give a .toml file or one of {known}{hint}"
-    return Problem(name, 1, told)
+    return Problem(name, 0, told)
 
 
 def parse(raw: bytes, file: str) -> Topology:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from p4lab.errors import Plain
 from p4lab.topology.lines import line_table
 
 if sys.version_info >= (3, 11):
@@ -33,17 +34,20 @@ class Strict(BaseModel):
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake in a file: where, and a sentence. `line` counts from 1."""
+    """One mistake in a file: where, and a sentence. `line` counts from 1, and is 0 where there are
+    no lines to count: then the sentence names the file."""
 
     file: str
     line: int
     text: str
 
     def __str__(self) -> str:
+        if not self.line:
+            return self.text
         return f"{self.file}:{self.line}: {self.text}"
 
 
-class FileError(Exception):
+class FileError(Plain, Exception):
     """A file that cannot be used. `problems` has every mistake found, in file order."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
@@ -78,7 +82,8 @@ def read_bytes(path: Path) -> bytes:
             return file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise FileError([Problem(shown(path), 1, f"cannot read the file: {reason}")]) from error
+        told = f"cannot read {shown(path)}: {reason}"
+        raise FileError([Problem(shown(path), 0, told)]) from error
 
 
 def shown(path: Path) -> str:

@@ -103,7 +103,7 @@ def chassis(name: str = WEDGE) -> Chassis:
     known = sorted(path.stem for path in HARDWARE.glob("*.toml") if "." not in path.stem)
     if name not in known:
         told = f"there is no port map of a chassis {name!r}; choose from {', '.join(known)}"
-        raise HardwareError([Problem("hw", 1, told)])
+        raise HardwareError([Problem("hw", 0, told)])
     return build(*read(HARDWARE / f"{name}.toml", ChassisFile))
 
 

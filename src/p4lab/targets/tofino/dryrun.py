@@ -10,6 +10,7 @@ from p4lab import registry
 from p4lab.model.entries import Entity
 from p4lab.model.tables import Held
 from p4lab.paths import ROOT
+from p4lab.plurals import count_of
 from p4lab.targets.tofino import tools
 from p4lab.targets.tofino.chip import pipe
 from p4lab.targets.tofino.plan import Hardware, row_text, status_rows, wanted_rows
@@ -58,7 +59,7 @@ def _switch(
     if target == "wedge":
         yield f"{name}: put back what an earlier run may have left."
         yield f"{name}: before each first change of a row, write down how it was."
-    yield f"{name}: make {len(setup.ports)} ports, disabled:"
+    yield f"{name}: make {count_of(len(setup.ports), 'port')}, disabled:"
     yield from (f"    {_port(port)}" for port in setup.ports)
     settings = setting_rows(setup)
     yield from _rows(f"{name}: recirculation ports and port metadata", settings)
@@ -105,8 +106,7 @@ def _port(port: Port) -> str:
 
 
 def _rows(title: str, rows: Sequence[Row]) -> Iterator[str]:
-    number = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
-    yield f"{title}: {number}" + (":" if rows else ".")
+    yield f"{title}: {count_of(len(rows), 'row')}" + (":" if rows else ".")
     yield from (f"    {row_text(row)}" for row in rows)
 
 

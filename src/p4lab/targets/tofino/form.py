@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from p4lab.model.entries import Exact, Lpm, Match, Range, Ternary
+from p4lab.plurals import count_of
 from p4lab.targets.tofino.messages import msg
 from p4lab.targets.tofino.rows import Row, Value, is_cell, row
 from p4lab.targets.tofino.schema import FIXED
@@ -123,7 +124,9 @@ def _bytes(told: dict[str, Any], value: int) -> bytes:
     try:
         return value.to_bytes((bits + 7) // 8, "big")
     except OverflowError:
-        raise ValueError(f"{told['name']} has {bits} bits: {value} does not fit") from None
+        raise ValueError(
+            f"{told['name']} has {count_of(bits, 'bit')}: {value} does not fit"
+        ) from None
 
 
 def _put(part: Any, told: dict[str, Any], value: Value) -> None:

@@ -302,7 +302,7 @@ def every_port(topology: Topology) -> Rack:
         ports = topology.ports(router.name)
         if max(ports, default=0) > sockets * found.lanes:
             told = f"{router.name} has a port {max(ports)}; {found.name} has {sockets * 4} lanes"
-            raise HardwareError([Problem(topology.name, 1, told)])
+            raise HardwareError([Problem(topology.name, 0, told)])
         wide = max(ports, default=0) <= sockets
         for number, neighbour in ports.items():
             lane, front = divmod(number - 1, sockets)

@@ -20,6 +20,7 @@ from p4lab.model.entries import (
     TableEntry,
     Ternary,
 )
+from p4lab.plurals import count_of
 from p4lab.targets.tofino.rack import Port, SwitchSetup
 from p4lab.targets.tofino.schema import (
     CELL,
@@ -186,7 +187,9 @@ def _params(action: Action, given: Iterable[tuple[str, int]]) -> list[tuple[str,
         )
     for name, value in values.items():
         if not 0 <= value < 1 << known[name]:
-            raise ValueError(f"{action.name}: {name} has {known[name]} bits: {value} does not fit")
+            raise ValueError(
+                f"{action.name}: {name} has {count_of(known[name], 'bit')}: {value} does not fit"
+            )
     return list(values.items())
 
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from p4lab import _engine
 from p4lab.model.entries import Exact, Lpm, Match, Range, Ternary
+from p4lab.plurals import count_of
 
 PIPELINE = "pipe"  # what the programs of the lab call their Pipeline
 PRIORITY = "$MATCH_PRIORITY"
@@ -266,8 +267,8 @@ def fits(field: Field, match: Match) -> str:
         return f"key {field.name} is {field.kind.lower()}, and this is {type(match).__name__}"
     numbers = [value for name, value in asdict(match).items() if name != "prefix_len"]
     if isinstance(match, Lpm) and match.prefix_len > field.bits:
-        return f"key {field.name} has {field.bits} bits, not {match.prefix_len}"
+        return f"key {field.name} has {count_of(field.bits, 'bit')}, not {match.prefix_len}"
     for number in numbers:
         if not 0 <= number < 1 << field.bits:
-            return f"key {field.name} has {field.bits} bits: {number} does not fit"
+            return f"key {field.name} has {count_of(field.bits, 'bit')}: {number} does not fit"
     return ""
