@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from p4lab import _engine
 from p4lab.course.labs import load_plan
 from p4lab.course.material import student
+from p4lab.errors import Plain
 from p4lab.notebook.diagnostics import Diagnostics
 from p4lab.notebook.folder import lab_folder
 
@@ -77,11 +78,8 @@ class _Options(argparse.ArgumentParser):
         raise UsageError(f"%%p4: {message}. {USAGE}")
 
 
-class UsageError(Exception):
+class UsageError(Plain, Exception):
     """A wrong `%%p4` line; there is no use in a traceback."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [str(self)]
 
 
 def _options() -> _Options:

@@ -39,6 +39,7 @@ async ([esm, state]) => {
   };
   window.sent = [];
   window.changed = {};
+  window.restarted = () => (listeners.comm_live_update ?? []).forEach((call) => call());
   window.update = (fresh) => {
     for (const [name, value] of Object.entries(fresh)) {
       const old = JSON.stringify(state[name]);

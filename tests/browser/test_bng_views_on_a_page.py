@@ -53,6 +53,21 @@ def test_a_call_is_stepped_through_by_keys(browser: Browser, lab: Lab) -> None:
     page.close()
 
 
+def test_keys_work_on_at_both_ends_of_a_call(browser: Browser, lab: Lab) -> None:
+    """A button that goes nowhere keeps the focus: without it, no key would reach the view."""
+    stage = Stage(browser.new_page(), lab.dial_view(who="alice"))
+    page = stage.page
+    for button, end, key in (("next", "End", "ArrowLeft"), ("back", "Home", "ArrowRight")):
+        step = page.locator(f".p4v-{button}")
+        step.focus()
+        page.keyboard.press(end)
+        expect(step).to_be_focused()
+        expect(step).to_have_attribute("aria-disabled", "true")
+        page.keyboard.press(key)
+        expect(step).to_have_attribute("aria-disabled", "false")
+    page.close()
+
+
 def test_another_class_moves_one_needle(browser: Browser, lab: Lab) -> None:
     stage = Stage(browser.new_page(), lab.speed_view())
     card = stage.page.locator(".p4d-card")

@@ -224,8 +224,9 @@ def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:
     script = (ROOT / "lab").read_text()
     start = re.search(r"exec \"\$python\" -c '(import os, sys.*?)' \"\$@\"", script, re.DOTALL)
     assert start is not None
+    code = start[1].replace("'\"$module\"'", "__main__")
     done = subprocess.run(
-        [sys.executable, "-c", start[1], "check", "01-bier", str(ROOT / "p4"), "--json"],
+        [sys.executable, "-c", code, "check", "01-bier", str(ROOT / "p4"), "--json"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,

@@ -30,6 +30,7 @@ from p4lab.model.entries import (
     Ternary,
     Update,
 )
+from p4lab.plurals import count_of
 
 KINDS = {
     "insert": p4r.Update.INSERT,
@@ -90,7 +91,7 @@ class Program:
         meter = _named("meter", cell.meter, self.message.meters)
         if not 0 <= cell.index < meter.size:
             raise ValueError(
-                f"{cell.meter} has {meter.size} cells, and none is number {cell.index}"
+                f"{cell.meter} has {count_of(meter.size, 'cell')}, and none is number {cell.index}"
             )
         message = p4r.MeterEntry(meter_id=meter.preamble.id)
         message.index.index = cell.index
@@ -188,7 +189,9 @@ class Program:
         """What asks for one cell of an indirect counter. Raises ValueError."""
         counter = _named("counter", name, self.message.counters)
         if not 0 <= index < counter.size:
-            raise ValueError(f"{name} has {counter.size} cells, and none is number {index}")
+            raise ValueError(
+                f"{name} has {count_of(counter.size, 'cell')}, and none is number {index}"
+            )
         cell = p4r.CounterEntry(counter_id=counter.preamble.id)
         cell.index.index = index
         return p4r.Entity(counter_entry=cell)

@@ -25,6 +25,7 @@ from p4lab.exercise.run import ExerciseNetwork, Loaded, load, makers
 from p4lab.exercise.service import Service
 from p4lab.exercise.taught import CONTROLLER, Check, Expected, Pair, Taught
 from p4lab.network import NetworkError, namespace
+from p4lab.plurals import count_of
 from p4lab.shims import compiler
 from p4lab.shims import folder as shims
 
@@ -243,10 +244,11 @@ def _faults(exercise: Exercise, network: ExerciseNetwork, acts: Acts, check: Che
 
 def _fault(acts: Acts, expected: Expected) -> str | None:
     count = len(re.findall(expected.pattern, acts.heard(expected.at)))
+    told = f"{expected.at} printed “{expected.pattern}” {count_of(count, 'time')}"
     if count < expected.least:
-        return f"{expected.at} printed “{expected.pattern}” {count} times"
+        return told
     if expected.most is not None and count > expected.most:
-        return f"{expected.at} printed “{expected.pattern}” {count} times, at most {expected.most}"
+        return f"{told}, at most {expected.most}"
     return None
 
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 
+from p4lab.plurals import count_of
+
 MOST_NAMED = 12  # longer lists of bits are counted
 _SET = re.compile(r"^\{([\d,\s]*)\}$")
 _MAC = re.compile(r"^[0-9a-fA-F]{2}([:-][0-9a-fA-F]{2}){5}$")
@@ -237,7 +239,7 @@ def read(name: str, text: str, width: int) -> int:
     """
     value = _number(name, text.strip().replace("_", ""))
     if value.bit_length() > width:
-        raise ValueTextError(f"{name}: {text.strip()} does not fit into {width} bits.")
+        raise ValueTextError(f"{name}: {text.strip()} does not fit into {count_of(width, 'bit')}.")
     return value
 
 

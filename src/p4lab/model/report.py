@@ -8,6 +8,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
 
 from p4lab.model.run import Observed, Plan, Received
+from p4lab.plurals import count_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -49,6 +50,8 @@ class HostRow:
     unwanted: int
     unserved: str = ""
     """Why a subscriber may get nothing while links are down"""
+    source: str = ""
+    """Who sent the stream"""
 
     @property
     def ok(self) -> bool:
@@ -148,7 +151,8 @@ def deliveries(
     links = tuple(_link_rows(plan, observed, ideal))
     problems += [_host_problem(row) for row in hosts if not row.ok]
     problems += [
-        f"{row.source} to {row.target} carried {row.copies} copies, an ideal tree {row.ideal}"
+        f"{row.source} to {row.target} carried {count_of(row.copies, 'copy', 'copies')}, "
+        f"an ideal tree {row.ideal}"
         for row in links
         if not row.ok
     ]
@@ -191,6 +195,7 @@ def _host_rows(
                     missing=0 if excuse else max(0, wanted - got.unique),
                     unwanted=max(0, got.unique - wanted),
                     unserved=excuse,
+                    source=stream.source.name,
                 )
             )
     return rows
@@ -230,7 +235,7 @@ def _host_problem(row: HostRow) -> str:
         parts.append(f"got {row.duplicates} duplicates")
     if row.unwanted:
         lacks = "without a subscription" if _is_group(row) else "that were not for it"
-        parts.append(f"got {row.unwanted} packets {lacks}")
+        parts.append(f"got {count_of(row.unwanted, 'packet')} {lacks}")
     return f"{row.host} {' and '.join(parts)} of {row.destination}"
 
 
@@ -304,6 +309,11 @@ def _host_table(report: DeliveryReport, limit: int) -> RenderableType:
     where = report.network if report.target == "engine" else f"{report.network}, {report.target}"
     table = Table(title=f"{report.lab} on {report.topology} ({where})", title_style="bold")
     groups = _only_groups(report)
+    # Elsewhere the destination alone names a stream.
+    streams = {(row.source, row.destination) for row in report.hosts}
+    several = len(streams) > len({destination for _, destination in streams})
+    if several:
+        table.add_column("from", no_wrap=True)
     table.add_column("group" if groups else "to", no_wrap=True)
     table.add_column("host")
     table.add_column("joined" if groups else "receiver")
@@ -312,6 +322,7 @@ def _host_table(report: DeliveryReport, limit: int) -> RenderableType:
     rows = _shown(report.hosts, limit)
     for row in rows:
         table.add_row(
+            *([row.source] if several else []),
             row.destination,
             row.host,
             "yes" if row.subscribed else "no",
@@ -368,7 +379,7 @@ def _shown(rows: tuple[Any, ...], limit: int) -> list[Any]:
 
 def _leave_out(table: Any, count: int) -> None:
     if count > 0:
-        table.caption = f"and {count} more rows without problems (all with --json)"
+        table.caption = f"and {count_of(count, 'more row')} without problems (all with --json)"
 
 
 def _count(number: int) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from p4lab.course.material import lacking
+from p4lab.errors import ArgumentError
 from p4lab.grading import asked
 from p4lab.grading.course import Course, load
 from p4lab.grading.progress import ProgressError, recorded
@@ -16,11 +18,12 @@ from p4lab.grading.record import (
     Story,
     Verdict,
     Warned,
+    by_part,
     of_part,
 )
 from p4lab.grading.steps import Help, ask
 from p4lab.grading.submission import Submission, not_judged
-from p4lab.grading.text import MOST_WARNINGS, waits
+from p4lab.grading.text import MOST_WARNINGS, number_of, waits
 from p4lab.notebook.folder import Folder
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ STYLE = """
   color: var(--jp-ui-font-color1, currentColor); max-width: 62em }
 .p4c table { border-collapse: collapse; margin: 6px 0; font-size: 13px }
 .p4c td, .p4c th { text-align: left !important; padding: 2px 10px 2px 2px; background: none }
+.p4c th { padding-top: 6px; color: inherit } .p4c-wide th { padding-top: 2px }
 .p4c td.n { text-align: right !important } .p4c .s { font-weight: 600; white-space: nowrap }
 .p4c .dim { color: var(--dim, #5c6773) }
 .p4c-story { border-left: 4px solid var(--hot, #c2410c); padding: 2px 12px; margin: 8px 0 }
@@ -65,7 +69,8 @@ class Checked:
         that keeps that."""
         self.progress = progress
         self.verdict = verdict
-        self.notes = [not_judged(name) for name in found.changed]
+        lacks = lacking(course.name, folder.path)
+        self.notes = [*map(not_judged, found.changed), *found.notes, *lacks]
         self.folder = folder
         self._found = found
         self.course = course
@@ -81,15 +86,18 @@ class Checked:
         return not self.verdict.trouble and all(one.status == "passed" for one in self.checks)
 
     def __repr__(self) -> str:
-        lines = [f"{_SIGNS[one.status]}: {one.title}" for one in self.checks]
+        lines = [f"{_SIGNS[one.status]}: {self._name(one)}" for one in self.checks]
         told = next((one.story for one in self.checks if one.story), None)
         told_lines = [told.summary, told.hint] if told else []
         said = [self.progress, *self.notes, self.verdict.trouble, *told_lines]
         return "\n".join([*lines, self._sum(), *filter(None, said)])
 
+    def _name(self, one: CheckResult) -> str:
+        """A check's number and its title."""
+        return f"{number_of(self.course, one.id)} {one.title}".lstrip()
+
     def _sum(self) -> str:
-        points = sum(one.points for one in self.checks)
-        return f"{points:g} of {sum(one.max_points for one in self.checks):g} points"
+        return f"{_points(self.checks, ' of ')} points"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         if not any(one.story for one in self.checks):
@@ -135,7 +143,7 @@ class Checked:
             return Help(check, "", why=why).to_json()
 
     def _repr_html_(self) -> str:
-        rows = "".join(self._row(one) for one in self.checks)
+        rows = "".join(self._rows())
         parts = [f"<table><tbody>{rows}</tbody></table><b>{self._sum()}</b>"]
         if self.progress:
             parts.append(f"<div>{escape(self.progress)}</div>")
@@ -144,20 +152,35 @@ class Checked:
             parts.append(f'<div class="p4c-story">{escape(self.verdict.trouble)}</div>')
         told = next((one for one in self.checks if one.story), None)
         if told is not None and told.story is not None:
-            parts.append(f'<div class="p4c-story"><b>{escape(told.title)}</b>')
+            parts.append(f'<div class="p4c-story"><b>{escape(self._name(told))}</b>')
             parts.extend(_told(told.story))
             parts.append("</div>")
         parts.extend(_warned(one) for one in self.verdict.warnings[:MOST_WARNINGS])
         return f'<div class="p4c"><style>{STYLE}</style>{"".join(parts)}</div>'
 
+    def _rows(self) -> Iterator[str]:
+        """The checks below the parts that they are of; one part alone needs no heading."""
+        groups = by_part(self.checks)
+        titles = {part.id: f"{at} {part.title}" for at, part in enumerate(self.course.parts, 1)}
+        for part, own in groups.items():
+            if part and self.part is None:
+                title = escape(titles.get(part, part))
+                yield f'<tr><th scope="rowgroup" colspan=2>{title}<td class="n">{_points(own)}</tr>'
+            yield from map(self._row, own)
+
     def _row(self, one: CheckResult) -> str:
-        points = f"{one.points:g}/{one.max_points:g}" if one.max_points else ""
-        told = f"for: {waits(self.course, one)}" if one.waits_for else ""
+        points = _points([one]) if one.max_points else ""
+        told = f"({waits(self.course, self.verdict, one)})" if one.waits_for else ""
         more = f' <span class="dim">{escape(told)}</span>' if told else ""
         return (
             f'<tr data-check="{escape(one.id)}"><td class="s" style="color:{_COLOURS[one.status]}">'
-            f'{_SIGNS[one.status]}<td>{escape(one.title)}{more}<td class="n">{points}</tr>'
+            f'{_SIGNS[one.status]}<td>{escape(self._name(one))}{more}<td class="n">{points}</tr>'
         )
+
+
+def _points(checks: Sequence[CheckResult], of: str = "/") -> str:
+    points, most = sum(one.points for one in checks), sum(one.max_points for one in checks)
+    return f"{points:g}{of}{most:g}"
 
 
 def _warned(one: Warned) -> str:
@@ -217,7 +240,7 @@ def check(folder: Folder, part: str | None = None) -> Checked:
     course = load(folder.lab)
     parts = [one.id for one in course.parts]
     if part is not None and part not in parts:
-        raise ValueError(f"{folder.lab} has no part {part!r}; it has {', '.join(parts)}.")
+        raise ArgumentError(f"{folder.lab} has no part {part!r}; it has {', '.join(parts)}.")
     found, verdict = _grader().check_here(folder.path, course)
     progress = _progress(course, folder, verdict)
     return Checked(course, verdict, part, folder, found, progress)

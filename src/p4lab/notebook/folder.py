@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,21 +9,10 @@ from functools import cached_property
 from pathlib import Path
 
 from p4lab import _engine
+from p4lab.course.home import work_on
 from p4lab.course.labs import home
-from p4lab.course.material import start, student
+from p4lab.course.material import lacking, start, student
 from p4lab.course.renewal import RENEWED, begun_with, told
-from p4lab.paths import INSTALLED, ROOT
-
-
-def work_folder() -> Path:
-    """Where students' files are unless told: `work/` in the checkout, or `p4lab/` in the home of a
-    user who may not write there or has none."""
-    own = os.access(ROOT, os.W_OK) and not INSTALLED
-    return ROOT / "work" if own else Path.home() / "p4lab"
-
-
-ENVIRONMENT = "P4LAB_FOLDER"
-"""Names another folder for the notebooks: an instructor's, or `p4/`, which is the reference."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +46,11 @@ class Folder:
         """The program as the files are now, with these macros."""
         return _engine.compile(str(self.program), [], list(defines))
 
+    def lacks(self, compilation: _engine.Compilation) -> str:
+        """What is said of a program that does not compile for want of files with tasks, which are
+        empty or gone; empty if that is not why."""
+        return "\n".join(lacking(self.lab, self.path, compilation))
+
 
 def _written(path: Path) -> int:
     try:
@@ -70,13 +63,12 @@ def _written(path: Path) -> int:
 def lab_folder(lab: str, path: str | Path | None = None) -> Folder:
     """The folder with a student's files of a lab, begun if it is not there yet.
 
-    `path` says where; else the environment variable P4LAB_FOLDER; else it is in `work_folder`. If
-    the lab has changed since the folder was begun, its changes get there as `start` brings them:
-    no work is overwritten. Raises LabError, and OSError where the folder cannot be
-    written.
+    `path` says where, else `work_on`. If the lab has changed since the folder was begun, its
+    changes get there as `start` brings them: no work is overwritten. Raises LabError, and OSError
+    where the folder cannot be written.
     """
     files = student(lab)
-    place = Path(path or os.environ.get(ENVIRONMENT) or work_folder() / lab).expanduser().resolve()
+    place = Path(path).expanduser().resolve() if path else work_on(lab)
     names = [*files.edit, *files.files]
     news = []
     if begun_with(place) or not all((place / name).is_file() for name in names):

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from p4lab import _engine, registry
 from p4lab.course.labs import home, load_plan
 from p4lab.course.material import differing
+from p4lab.errors import ArgumentError, interruptible
 from p4lab.model.entries import Update
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan
 from p4lab.model.system import System
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.running import Running
-from p4lab.notebook.saying import does_not_compile, say
+from p4lab.notebook.saying import DoesNotCompile, does_not_compile, say
 from p4lab.session.run import MILLISECOND
 from p4lab.topology import Link, Topology
 from p4lab.widgets.known import known_link, known_router
@@ -85,6 +86,8 @@ class Lab:
         """The program that is to run; shows what the compiler said if there is none."""
         compilation = self.cell.compilation if self.cell else self.folder.compile(self.plan.defines)
         if compilation.program is None:
+            if not self.cell and (lacks := self.folder.lacks(compilation)):
+                raise DoesNotCompile(lacks)
             name = self.cell.name if self.cell else "Your program"
             raise does_not_compile(name, compilation, self.folder.path)
         self._made_of = {os.path.normpath(file) for file in compilation.files}
@@ -134,6 +137,13 @@ class Lab:
         """The first of the files with tasks that the running program is made of, if one is."""
         own = (file for file in self.folder.edit if os.path.normpath(file) in self._made_of)
         return next(own, None)
+
+    @property
+    def given(self) -> str:
+        """The file of a program without tasks, which a student does not write; empty for others."""
+        names = (file for file in self.folder.files if file != self.folder.program)
+        made_of = (file.name for file in names if os.path.normpath(file) in self._made_of)
+        return "" if self.begins else next(made_of, "")
 
     @property
     def own_files(self) -> frozenset[str]:
@@ -193,7 +203,9 @@ class Lab:
         """
         count = len(self.plan.streams)
         if not 1 <= stream <= count:
-            raise ValueError(f"this lab has the streams 1 to {count}; there is no stream {stream}.")
+            raise ArgumentError(
+                f"this lab has the streams 1 to {count}; there is no stream {stream}."
+            )
         failing = self._cut(*cut) if cut else None
         return self._send(stream, packets, failing)
 
@@ -209,9 +221,9 @@ class Lab:
     def _cut(self, a: str, b: str, start: float, end: float | None = None) -> Cut:
         ends = self.link(a, b).ends
         if ends in self.down:
-            raise ValueError(f"{a}-{b} is down already: take it up first, by set_link.")
+            raise ArgumentError(f"{a}-{b} is down already: take it up first, by set_link.")
         if start < 0 or (end is not None and end <= start):
-            raise ValueError("a link fails at 0 ms or later, and works again after that.")
+            raise ArgumentError("a link fails at 0 ms or later, and works again after that.")
         whole = None if end is None else round(end * MILLISECOND)
         return Cut(ends, round(start * MILLISECOND), whole)
 
@@ -233,7 +245,8 @@ class Lab:
         compilation = self.folder.compile(self.plan.defines)
         if compilation.program is not None:
             return ""
-        return compilation.render().rstrip() or "There is no package instance called main."
+        lacks = self.folder.lacks(compilation)
+        return lacks or compilation.render().rstrip() or "There is no package instance called main."
 
     def last(self) -> Sent:
         """What was sent last. The first packet is sent if there was none, and the same again if
@@ -251,12 +264,12 @@ class Lab:
         if sent is None:
             return self.last()
         if sent.whose != self.whose:
-            raise ValueError(
+            raise ArgumentError(
                 f"this ran through {sent.whose}, and not through {self.whose}: show it with the "
                 "lab that has sent it, or send it again."
             )
         if _setting(sent.plan) != _setting(self.plan):
-            raise ValueError(
+            raise ArgumentError(
                 "this ran through another folder's program or another network, or with other "
                 "settings: show it with the lab that has sent it, or send it again."
             )
@@ -319,9 +332,10 @@ class Lab:
 
     def check(self, part: str | None = None) -> Checked:
         """The verdict of `p4lab check` on the student's folder, of one part or of all."""
-        from p4lab.notebook.checks import check
+        with interruptible("Interrupted: nothing was judged."):
+            from p4lab.notebook.checks import check
 
-        return check(self.folder, part)
+            return check(self.folder, part)
 
     def link_buttons(self) -> LinkButtons:
         """A button for every link between routers."""
@@ -369,9 +383,10 @@ def open_lab(
         return open_policies(name, place, finished)
     lab = Lab(name, place, topology, seed, program, **settings)
     if finished:
-        say(f"Running the finished program on {lab.topology.name}.")
+        say(f"Running {lab.given or 'the finished program'} on {lab.topology.name}.")
     elif program is None:
-        whose = "the reference solution" if lab.folder.is_reference else "your program"
+        mine = lab.given or "your program"
+        whose = "the reference solution" if lab.folder.is_reference else mine
         say(f"Running {whose} on {lab.topology.name}:", lab.begins)
         for news in lab.folder.news:
             say(news)

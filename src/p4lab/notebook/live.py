@@ -7,6 +7,8 @@ that takes long does not hold it up.
 from __future__ import annotations
 
 import asyncio
+import os
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
@@ -103,13 +105,14 @@ class Live:
             self.view.saves += 1
 
     def _title(self, lab: Lab) -> str:
-        """The student's file that runs, and where."""
-        return f"{lab.begins.name if lab.begins else lab.whose} on {lab.topology.name}"
+        """The student's file that runs."""
+        return lab.begins.name if lab.begins else lab.whose
 
     def _errors(self) -> str:
         """What the compiler says."""
         plan = load_plan(self._folder.lab, program=self._folder.program, **self._settings)
-        return self._folder.compile(plan.defines).render().rstrip()
+        compilation = self._folder.compile(plan.defines)
+        return self._folder.lacks(compilation) or _told(compilation.render(), self._folder.path)
 
     async def follow(self) -> None:
         """Looks at the files for as long as the kernel runs, and judges them when they rest."""
@@ -140,6 +143,17 @@ class Live:
         else:
             self._checked.show_in(self.view.verdict)
             self.view.parts = _parts(self._checked)
+
+
+_NOTE = re.compile(r"^ *│ *\n *│ Note: included from (?P<file>.*):\d+\n", re.MULTILINE)
+
+
+def _told(rendered: str, folder: Path) -> str:
+    """What the compiler says, with names of the student's files. By which other one a file of that
+    folder is included helps nobody to mend it."""
+    inside = f"{folder}{os.sep}"
+    brief = _NOTE.sub(lambda note: "" if note["file"].startswith(inside) else note[0], rendered)
+    return brief.replace(inside, "").rstrip()
 
 
 def _judged(folder: Folder) -> Checked:

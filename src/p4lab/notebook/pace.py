@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from p4lab.bench.measure import Measure, Say, missing, of, part
-from p4lab.course.home import notebooks
+from p4lab.course.home import WORK_ENVIRONMENT, notebooks
 from p4lab.course.labs import home
-from p4lab.notebook.folder import ENVIRONMENT, Folder, lab_folder
+from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.server import Server, free_port
 
 GROUP = "notebook"
@@ -100,7 +100,7 @@ def _served(place: Path) -> Iterator[Server]:
     server = Server(notebook.parent, notebook, free_port(), folder=folder)
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     own = {name: str(place / name.lower()) for name in names}
-    process = server.start(place / "log", **own, **{ENVIRONMENT: str(folder.path)})
+    process = server.start(place / "log", **own, **{WORK_ENVIRONMENT: str(folder.path)})
     try:
         if not server.await_ready(process):
             raise RuntimeError(f"JupyterLab does not start: {(place / 'log').read_text()[-300:]}")

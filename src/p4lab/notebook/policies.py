@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from p4lab.course.material import differing
+from p4lab.errors import ArgumentError, interruptible
 from p4lab.grading.course import Check, Course, load, public_seeds
 from p4lab.grading.measuring import Workload, measure_of
 from p4lab.model.measured import Measured
@@ -113,7 +114,7 @@ class PolicyLab:
         check = next((one for one in self.course.checks if one.id == name and one.measure), None)
         if check is None:
             known = ", ".join(one.id for one in self.course.checks if one.measure)
-            raise ValueError(f"{self.name} has no check {name!r} that measures; it has {known}.")
+            raise ArgumentError(f"{self.name} has no check {name!r} that measures; it has {known}.")
         return self._first(check)
 
     def _first(self, check: Check) -> Workload:
@@ -121,15 +122,19 @@ class PolicyLab:
 
     def check(self, part: str | None = None) -> Checked:
         """The verdict of `p4lab check` on the student's folder, of one part or of all."""
-        from p4lab.notebook.checks import check  # heavy: workers
+        with interruptible("Interrupted: nothing was judged."):
+            from p4lab.notebook.checks import check  # heavy: workers
 
-        return check(self.folder, part)
+            return check(self.folder, part)
 
 
 def open_policies(name: str, folder: Folder, finished: bool) -> PolicyLab:
     """The lab, after saying whose policies are measured."""
     lab = PolicyLab(name, folder, finished=finished)
-    say(f"Measuring {lab.whose}:", None if finished else folder.program)
+    if finished:
+        say(f"Measuring {lab.whose}.")
+    else:
+        say(f"Measuring {lab.whose}:", folder.program)
     for news in folder.news:
         say(news)
     for changed in differing(name, folder.path):

@@ -8,15 +8,13 @@ from html import escape
 from pathlib import Path
 
 from p4lab import _engine
+from p4lab.errors import Plain
 from p4lab.notebook.diagnostics import Diagnostics
+from p4lab.plurals import count_of
 
 
-class DoesNotCompile(Exception):
+class DoesNotCompile(Plain, Exception):
     """A program that does not compile. The cell's output has said why, so there is no traceback."""
-
-    def _render_traceback_(self) -> list[str]:
-        """What IPython shows in place of a traceback."""
-        return [str(self)]
 
 
 def does_not_compile(
@@ -25,7 +23,7 @@ def does_not_compile(
     """Shows the diagnostics in the cell; gives the exception to raise."""
     show(Diagnostics(compilation, folder))
     count = sum(1 for one in compilation.diagnostics if one["severity"] == "error")
-    errors = f"{count} error{'s' if count != 1 else ''}" if count else "no package named main"
+    errors = count_of(count, "error") if count else "no package named main"
     return DoesNotCompile(f"{name} does not compile: {errors}. Correct it and run this cell again.")
 
 

@@ -17,10 +17,10 @@ from typing import Any
 
 from p4lab.command import ENVIRONMENT as COMMAND
 from p4lab.command import program
-from p4lab.course.home import notebooks
+from p4lab.course.home import notebooks, work_folder
 from p4lab.course.labs import LabError
 from p4lab.notebook.copies import own
-from p4lab.notebook.folder import Folder, lab_folder, work_folder
+from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.paths import ROOT
 
 EDITOR = ROOT / "editors" / "jupyterlab"  # all of it goes into a wheel, by the names of its folders

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from p4lab.plurals import count_of
 from p4lab.policies import library
 from p4lab.policies.errors import STOPPED, PolicyError
 from p4lab.policies.library import Meter
@@ -136,7 +137,7 @@ class Machine:
         """The arguments of a call by their names."""
         names = function.parameters
         if len(given) > len(names):
-            told = f"{function.name} takes {len(names)} arguments, not {len(given)}"
+            told = f"{function.name} takes {count_of(len(names), 'argument')}, not {len(given)}"
             raise TypeError(told)
         scope: Scope = dict(zip(names, given, strict=False))
         for name, value in named.items():
@@ -195,7 +196,9 @@ class Machine:
             if any(isinstance(one, ast.Starred) for one in target.elts):
                 raise TypeError("a * cannot take what is left over")
             if len(values) != len(target.elts):
-                raise ValueError(f"{len(values)} values for {len(target.elts)} names")
+                raise ValueError(
+                    f"{count_of(len(values), 'value')} for {count_of(len(target.elts), 'name')}"
+                )
             for one, part in zip(target.elts, values, strict=True):
                 self._store(one, part, scope)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from p4lab.network import namespace
 from p4lab.p4runtime.veths import USUAL, Port, read_ports, veths
+from p4lab.plurals import count_of
 from p4lab.sde.checkout import Example
 from p4lab.sde.environment import Environment
 from p4lab.sde.exceptions import Excepted, Exceptions
@@ -209,7 +210,7 @@ class _Run:
         """The results, up to the next failure each time. Raises _SwitchError."""
         ran = list(self.without)
         while True:
-            what = self.only or f"{len(ran) - len(self.without)} methods done"
+            what = self.only or f"{count_of(len(ran) - len(self.without), 'method')} done"
             say(f"{self.example.name}, {what}")
             place = self.logs / str(len(ran))
             place.mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from p4lab.errors import ArgumentError
 from p4lab.topology import Link, Topology
 
 MOST_TOLD = 24
@@ -31,14 +32,14 @@ def known_link(topology: Topology, a: str, b: str) -> Link:
         if link.ends == {a, b}:
             return link
     neighbours = [link.b if link.a == a else link.a for link in found]
-    raise ValueError(f"there is no link {a}-{b}; {a} has links to {_row(neighbours)}.")
+    raise ArgumentError(f"there is no link {a}-{b}; {a} has links to {_row(neighbours)}.")
 
 
 def known(name: str, names: Collection[str], what: str) -> str:
     """`name`, if it is one of `names`. Raises ValueError that has them."""
     if name in names:
         return name
-    raise ValueError(f"there is no {what} {name!r} in this network; choose from {_row(names)}.")
+    raise ArgumentError(f"there is no {what} {name!r} in this network; choose from {_row(names)}.")
 
 
 def _row(names: Collection[str]) -> str:

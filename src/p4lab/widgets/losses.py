@@ -6,6 +6,7 @@ from collections import Counter
 from html import escape
 from typing import Any
 
+from p4lab.plurals import count_of
 from p4lab.widgets.lab import Lab
 from p4lab.widgets.sent import Sent
 from p4lab.widgets.view import View, script
@@ -94,7 +95,7 @@ class LossCounter(View):
 
     def __str__(self) -> str:
         name, group = self._lab.topology.name, self._stream.destination
-        packets = "1 packet" if self._sent == 1 else f"{self._sent} packets"
+        packets = count_of(self._sent, "packet")
         return f"{name}: {packets} sent to {group}, {self.lost} lost"
 
 

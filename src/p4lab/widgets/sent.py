@@ -12,9 +12,10 @@ from p4lab import _engine, registry
 from p4lab.model.notation import MOST_NAMED
 from p4lab.model.run import Plan, Received, Stream
 from p4lab.model.system import System
+from p4lab.plurals import count_of
 from p4lab.steps import ENTERS, emits, short
 from p4lab.topology import Topology
-from p4lab.tracing import Hop, copies
+from p4lab.tracing import Hop, all_hops, copies
 from p4lab.widgets.known import known_node
 from p4lab.widgets.offers import offered
 
@@ -113,14 +114,7 @@ class Sent:
 
     def all_hops(self, packet: int | None = None) -> list[Hop]:
         """Every arrival at a switch, of one packet or all, in the order of time."""
-        chosen = self.hops if packet is None else self.hops[packet : packet + 1]
-        found: list[Hop] = []
-        waiting = list(chosen)
-        while waiting:
-            hop = waiting.pop()
-            found.append(hop)
-            waiting.extend(hop.next.values())
-        return sorted(found, key=lambda hop: (hop.time, hop.order))
+        return all_hops(self.hops if packet is None else self.hops[packet : packet + 1])
 
     def copies(self, source: str, target: str | None = None) -> int:
         """Frames that a node put on its cables, on all of them or towards one neighbour."""
@@ -217,6 +211,6 @@ class Sent:
 
 def _names(names: Sequence[str]) -> str:
     if len(names) > MOST_NAMED:
-        return f"{len(names)} hosts"
+        return count_of(len(names), "host")
     *most, last = names or ["nobody"]
     return f"{', '.join(most)} and {last}" if most else last

@@ -8,6 +8,7 @@ from typing import Any
 
 import traitlets
 
+from p4lab.errors import ArgumentError
 from p4lab.model.entries import (
     DontCare,
     Exact,
@@ -58,7 +59,7 @@ class TableView(View):
         found = [one for one in lab.program.summary["tables"] if _is(one["name"], table)]
         if len(found) != 1:
             names = [one["name"].rsplit(".", 1)[-1] for one in lab.program.summary["tables"]]
-            raise ValueError(
+            raise ArgumentError(
                 f"the program has no table called {table}; it has {', '.join(sorted(names))}."
             )
         self._table = found[0]["name"]

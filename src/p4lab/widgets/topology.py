@@ -19,6 +19,9 @@ from p4lab.widgets.layout import FLAT, Places, beside, edge, half_width, place
 from p4lab.widgets.sent import Sent
 from p4lab.widgets.view import SentView, script
 
+_PORT = " (egress_spec is the dropping port)"
+"""What the engine adds to a drop, and says nothing to who has called mark_to_drop"""
+
 
 class TopologyView(SentView):
     """Plays what one `send` put on the links, the last unless told. `follow`: shows later ones as
@@ -149,7 +152,9 @@ def _events(sent: Sent, found: list[Flight]) -> list[dict[str, Any]]:
         if hop.router not in seen:
             fates = ", ".join(sorted({_fate(sent, hop, one) for one in hop.packets} - {""}))
             at = hop.time - sent.all_hops()[0].time
-            events.append({"time": at, "text": f"{hop.router} sends nothing: {fates}"})
+            events.append(
+                {"time": at, "text": f"{hop.router} sends nothing: {fates.replace(_PORT, '')}"}
+            )
     events.sort(key=lambda event: event["time"])
     end = max((flight.end for flight in found), default=0)
     return [*events, {"time": end, "text": str(sent)}]

@@ -23,6 +23,7 @@ from p4lab.model.notation import (
 )
 from p4lab.model.run import Plan
 from p4lab.model.system import Carried, DriverOf, Rerun, Settings, System, sent_by_port
+from p4lab.plurals import count_of
 from p4lab.systems.bier.bitstrings import bit_string
 from p4lab.systems.bier.entries import RECIRC_PORT
 from p4lab.systems.bier.membership import ideal
@@ -92,7 +93,7 @@ class BierSystem(System):
         if plane.membership == membership(plan):
             return ""
         missing = len(membership(plan) - plane.membership)
-        return f"{missing} subscriptions"
+        return count_of(missing, "subscription")
 
     def notation_for(self, plan: Plan) -> Notation:
         """BitStrings have at least a digit for every BFR."""
@@ -108,7 +109,7 @@ class BierSystem(System):
         if digits <= MOST_DIGITS:
             return Carried(bit_numbers(value), f"{value:0{digits}b}", "digits")
         count = value.bit_count()
-        return Carried(bit_numbers(value), f"{count} bit{'' if count == 1 else 's'}")
+        return Carried(bit_numbers(value), count_of(count, "bit"))
 
     def marks(self, plan: Plan) -> Mapping[str, str]:
         """The bit of each BFR; with several sets as SI and bit, 7:52, as RFC 8279 has it."""

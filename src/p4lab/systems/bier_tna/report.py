@@ -10,6 +10,7 @@ from p4lab.engine import ProgramError
 from p4lab.experiment.confidence import Mean
 from p4lab.model.report import DeliveryReport
 from p4lab.model.run import Plan
+from p4lab.plurals import count_of
 from p4lab.systems.bier_tna.recirculation.equations import LINE_RATE, throughputs
 from p4lab.systems.bier_tna.recirculation.results import PAPER_TABLE2
 from p4lab.systems.bier_tna.recirculation.simulation import Setup, simulate
@@ -60,9 +61,8 @@ class LineReport(DeliveryReport):
         from rich.console import Group  # heavy: rich
         from rich.table import Table
 
-        ports = "port" if self.loops == 1 else "ports"
         table = Table(
-            title=f"Gb/s of a full line of 100, {self.loops} recirculation {ports}",
+            title=f"Gb/s of a full line of 100, {count_of(self.loops, 'recirculation port')}",
             title_style="bold",
         )
         names = ("next hop", "all drop alike", "equations 1, 2", "drop at the tail")

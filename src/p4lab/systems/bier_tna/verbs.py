@@ -10,6 +10,7 @@ import typer
 
 from p4lab.cli.errors import fail
 from p4lab.cli.options import Json
+from p4lab.plurals import count_of
 from p4lab.systems.bier_tna.recirculation.mixes import Calculation, Mix, calculate
 
 MixText = Annotated[
@@ -93,14 +94,15 @@ def text(found: Calculation) -> str:
             else ""
         )
         + f", U = {found.utilisation:g}",
-        f"{needed.traffic} ports with traffic need {needed.loops} recirculation ports: "
+        f"{count_of(needed.traffic, 'port')} with traffic need "
+        f"{count_of(needed.loops, 'recirculation port')}: "
         f"{min(found.internal, needed.loops)} internal and {needed.physical} of the "
         f"{found.ports} at the front in loopback mode.",
     ]
     if needed.unused:
         lines.append(
-            f"{needed.unused} port(s) at the front must stay unused: with traffic on one more, the "
-            "recirculation ports would not suffice."
+            f"{count_of(needed.unused, 'port')} at the front must stay unused: with traffic on one "
+            "more, the recirculation ports would not suffice."
         )
     fewer = found.with_fewer
     if fewer is not None:

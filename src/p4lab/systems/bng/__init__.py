@@ -13,6 +13,7 @@ from p4lab.model.layout import Layouts
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan, Stream
 from p4lab.model.system import FIRST_GROUPS, Carried, DriverOf, Seen, Settings, System
+from p4lab.plurals import count_of
 from p4lab.systems.bng.notation import NOTATION, carried
 from p4lab.systems.bng.report import Collected, GatewayReport, collect, gateway_report, missing
 from p4lab.systems.bng.settings import GatewaySettings
@@ -144,7 +145,7 @@ class Bng(System):
         }
         watched = plane.gateway.api.known.watched
         missing = [one for one in wanted if one[1] not in watched.get(one[0], ())]
-        return f"{len(missing)} subscriptions" if missing else ""
+        return count_of(len(missing), "subscription") if missing else ""
 
     def carried(self, plan: Plan, headers: Sequence[Mapping[str, Any]]) -> Carried | None:
         """Whose session a frame is in."""

@@ -76,8 +76,8 @@ class DialUp:
     def wrap(self, frame: bytes) -> bytes:
         if self.subscriber.state is not State.UP or not self.subscriber.send(frame[14:]):
             reached = self.subscriber.state.value
-            reason = self.subscriber.reason or f"it got as far as {reached}"
-            raise ValueError(f"it is not online ({reason}).")
+            reason = self.subscriber.reason or f"the call is in state {reached}"
+            raise ValueError(f"the subscriber is not online ({reason}).")
         return self.subscriber.out.pop()
 
     def _said(self) -> Answers:

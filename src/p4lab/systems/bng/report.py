@@ -12,6 +12,7 @@ from p4lab.model.entries import Entries, Exact, TableEntry
 from p4lab.model.report import DeliveryReport
 from p4lab.model.run import Plan
 from p4lab.model.system import DriverOf
+from p4lab.plurals import count_of
 from p4lab.systems.bng.lines import Subscription, subscriptions
 from p4lab.systems.bng.notation import DROPPED, IN_WORDS, TO_CONTROL_PLANE
 from p4lab.systems.bng.ppp.automaton import State
@@ -160,12 +161,13 @@ def gateway_report(plan: Plan, base: DeliveryReport, collected: Collected) -> Ga
 def told(report: GatewayReport) -> Iterator[str]:
     """What the table of subscribers does not say."""
     for begins, found in (
-        ("The gateway dropped: ", report.dropped),
-        ("The control plane heard: ", report.heard),
+        ("The gateway dropped", report.dropped),
+        ("The control plane heard", report.heard),
     ):
         if found:
-            parts = (f"{IN_WORDS[reason]} {count}" for reason, count in found)
-            yield f"{begins}{', '.join(parts)}."
+            yield f"{begins}:"
+            for reason, count in found:
+                yield f"  {count_of(count, 'packet')}: {IN_WORDS[reason]}"
 
 
 def _table(report: GatewayReport, limit: int) -> RenderableType:
@@ -184,7 +186,9 @@ def _table(report: GatewayReport, limit: int) -> RenderableType:
         table.add_row(row.name, str(row.line), *place, *counts, style=None if row.online else "red")
     left_out = len(report.subscribers) - limit
     if left_out > 0:
-        table.caption = f"{table.caption}; and {left_out} more subscribers (all with --json)"
+        table.caption = (
+            f"{table.caption}; and {count_of(left_out, 'more subscriber')} (all with --json)"
+        )
     return table
 
 

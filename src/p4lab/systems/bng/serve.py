@@ -13,6 +13,7 @@ from pathlib import Path
 from random import SystemRandom
 
 from p4lab.control.p4runtime import P4RuntimeDriver, p4info_of
+from p4lab.plurals import count_of
 from p4lab.systems.bng.entries import Bandwidth
 from p4lab.systems.bng.gateway import Gateway
 from p4lab.systems.bng.lines import subscriptions
@@ -69,7 +70,10 @@ def serve(setup: Setup, say: Callable[[str], object]) -> None:
         process = Process(gateway, driver, inbox, radius, authorization, changes)
         gc.freeze()  # The sessions from before are here to stay: no collection looks at them again.
         host, port = setup.coa
-        say(f"{gateway.sessions} sessions from before; switch {setup.switch}, CoA {host}:{port}")
+        say(
+            f"{count_of(gateway.sessions, 'session')} from before; "
+            f"switch {setup.switch}, CoA {host}:{port}"
+        )
         with _signals() as heard:
             process.run(lambda: bool(heard))
         say(f"{gateway.sessions} sessions stay up; --state {setup.state} goes on with them")

@@ -106,7 +106,8 @@ def read(path: Path) -> str:
         _engine.Fabric(1, parameters=text)
     except FileError as error:
         first = error.problems[0]
-        raise ValueError(f"{path}, line {first.line}: {first.text}") from None
+        place = f"{path}, line {first.line}: " if first.line else ""
+        raise ValueError(f"{place}{first.text}") from None
     except ValueError as error:
         raise ValueError(f"{path}, {error}") from None
     return text

@@ -12,6 +12,7 @@ import typer
 from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.options import Json, existing_file
 from p4lab.cli.results import carefully
+from p4lab.plurals import count_of
 from p4lab.systems.fabric.exploring import search as searching
 from p4lab.systems.fabric.exploring.cases import CASES, Case
 from p4lab.systems.fabric.exploring.search import STATES, Finding
@@ -146,7 +147,7 @@ def _ending(one: Finding) -> str:
     if one.stuck is not None:
         return f"Nothing moves any more after {searching.told(one.stuck)}."
     if one.evicted:
-        lost = words.counted(one.evicted, "cell")
+        lost = count_of(one.evicted, "cell")
         return f"The cache lost {lost}, which had to be sent again."
     return "Nothing was found."
 

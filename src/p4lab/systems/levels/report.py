@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from p4lab.model.run import Observed, Plan, Received, Stream
+from p4lab.plurals import count_of
 from p4lab.systems.levels.scenes import Scene, Sends
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class CellRow:
     @property
     def problem(self) -> str:
         cell = f"{self.counter}[{self.index}]"
-        return f"{cell} has counted {self.got} packets, and should have counted {self.wanted}"
+        got = count_of(self.got, "packet")
+        return f"{cell} has counted {got}, and should have counted {self.wanted}"
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,10 @@ class LevelReport:
             numbers = (str(row.sent), row.host, str(row.wanted), str(row.got))
             table.add_row(row.source, row.what, *numbers, style=None if row.ok else "red")
         cells = [
-            Text(f"{row.counter}[{row.index}]: {row.got} packets", "" if row.ok else "red")
+            Text(
+                f"{row.counter}[{row.index}]: {count_of(row.got, 'packet')}",
+                "" if row.ok else "red",
+            )
             for row in self.cells[:limit]
         ]
         notes = [Text(f"Note: {note}") for note in self.notes]

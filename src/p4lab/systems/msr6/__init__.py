@@ -17,6 +17,7 @@ from p4lab.model.notation import Notation
 from p4lab.model.report import DeliveryReport
 from p4lab.model.run import Plan
 from p4lab.model.system import Carried, DriverOf, Rerun, Seen, Settings, System, sent_by_port
+from p4lab.plurals import count_of
 from p4lab.systems.msr6.entries import RECIRC_PORT, msr6_entries, sources_of
 from p4lab.systems.msr6.groups import Trees
 from p4lab.systems.msr6.linux import leaf_commands
@@ -93,7 +94,7 @@ class Msr6(System):
 
     def waiting(self, plan: Plan, plane: Msr6ControlPlane) -> str:
         missing = len(membership(plan) - plane.membership)
-        return f"{missing} subscriptions" if missing else ""
+        return count_of(missing, "subscription") if missing else ""
 
     def carried(self, plan: Plan, headers: Sequence[Mapping[str, Any]]) -> Carried | None:
         """Where in its list a packet is, or the receivers it is for."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from p4lab.model.notation import set_bits
 from p4lab.model.system import Carried
+from p4lab.plurals import count_of
 from p4lab.systems.msr6.encoded import ROUTING_TYPE
 from p4lab.systems.msr6.sids import (
     END_DT6,
@@ -79,7 +80,7 @@ def _argument_in_words(sid: Sid) -> str:
         children = ListArgument.parse(sid.argument)
         if children.n == 1:
             return f"1 child, entry {children.pointer}"
-        return f"{children.n} children, entries from {children.pointer} down"
+        return f"{count_of(children.n, 'child', 'children')}, entries from {children.pointer} down"
     if sid.function == END_RLB:
         local = LocalBits.parse(sid.argument)
         return f"{bits_in_words(local.bits)}, entries from {local.pointer} down"

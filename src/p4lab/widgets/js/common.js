@@ -50,6 +50,11 @@ export function ageing(model) {
   return [line, () => model.off("change:old change:broken", look)];
 }
 
+// Says in a view whose kernel was restarted what to do: nobody answers what is pressed there.
+export function orphaning(model, root) {
+  model.on("comm_live_update", () => root.classList.add("p4v-orphan"));
+}
+
 // What the views of one lab look at together: `chosen`, a router (`router`) and perhaps the copy that
 // it sent to a neighbour (`to`), and `time`, in nanoseconds of the network, which is over when `ended`.
 export function focusing() {
@@ -70,6 +75,11 @@ export function focusing() {
 // A button with a sign, and words for those who do not see it.
 export function button(sign, label, onclick, more = {}) {
   return html("button", { type: "button", title: label, "aria-label": label, onclick, ...more }, sign);
+}
+
+// Whether a button has nowhere left to go. A disabled one would lose the focus, and its view the keys.
+export function ends(button, nowhere) {
+  button.setAttribute("aria-disabled", String(nowhere));
 }
 
 // A button that lets a view go on by itself, a step every `pace` milliseconds: from where it is (`at`)

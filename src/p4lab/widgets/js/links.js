@@ -1,4 +1,4 @@
-import { box, html } from "./common.js";
+import { box, html, orphaning } from "./common.js";
 
 function render({ model, el }) {
   const links = html("div", { class: "p4v-links", role: "group", "aria-label": "Links" });
@@ -35,6 +35,7 @@ function render({ model, el }) {
 
   model.on("change:data", draw);
   el.append(root);
+  orphaning(model, root);
   draw();
   return () => model.off("change:data change:seen change:tell");
 }

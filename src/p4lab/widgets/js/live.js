@@ -2,7 +2,16 @@ import { box, button, focusing, html } from "./common.js";
 
 const SIGNS = { passed: "✓", failed: "✗", waits: "–", checking: "…" };
 const WORDS = { passed: "passed", failed: "not yet", waits: "waits for another part", checking: "being checked" };
+const ENOUGH = 240; // pixels of a view that have to be seen of it
 const modules = new Map(); // scripts of views by their text
+
+// The nearest element around one that scrolls.
+function scrolled(el) {
+  const scrolls = (one) => /auto|scroll/.test(getComputedStyle(one).overflowY) && one.scrollHeight > one.clientHeight;
+  let at = el.parentElement;
+  while (at && !scrolls(at)) at = at.parentElement;
+  return at;
+}
 
 // Draws a view, given as "IPY_MODEL_" and its number, into an element. `focus` is shared by all of them.
 async function mount(host, reference, el, focus) {
@@ -63,8 +72,9 @@ function render({ model, el }) {
     const views = Object.keys(model.get("views") ?? {});
     for (const one of [network, hint]) one.hidden = !views.includes("network") || !trouble.hidden;
     details.hidden = !views.length || !trouble.hidden;
-    const links = model.get("cuts") ? "a link to cut or mend it, " : "";
-    hint.textContent = `Click ${links}a router for its tables, a packet for its headers.`;
+    // Without a link to cut there is one switch.
+    const what = model.get("cuts") ? "a link to cut or mend it, a router" : model.get("chosen")?.router;
+    hint.textContent = `Click ${what} for its tables, a packet for its headers.`;
     title.textContent = model.get("title") ?? "";
     root.dataset.saves = model.get("saves");
   }
@@ -80,8 +90,17 @@ function render({ model, el }) {
   function label() {
     const all = model.get("tabs") ?? [];
     if (!all.some((tab) => tab.label === shown)) shown = all[0]?.label ?? null;
-    tabs.replaceChildren(...all.map((tab) => button(tab.label, tab.label, () => { shown = tab.label; choose(); },
+    tabs.replaceChildren(...all.map((tab) => button(tab.label, tab.label, () => { shown = tab.label; choose(); reveal(); },
       { role: "tab", "aria-selected": String(tab.label === shown) })));
+  }
+
+  // What was chosen may be below the fold, under many tabs.
+  function reveal() {
+    requestAnimationFrame(() => {
+      const { top, bottom } = panes.getBoundingClientRect();
+      const fold = Math.min(window.innerHeight, scrolled(root)?.getBoundingClientRect().bottom ?? Infinity);
+      if (Math.min(bottom, top + ENOUGH) > fold) details.scrollIntoView({ block: "start" });
+    });
   }
 
   const current = () => (model.get("tabs") ?? []).find((tab) => tab.label === shown);

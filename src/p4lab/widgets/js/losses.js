@@ -1,4 +1,4 @@
-import { box, button, html } from "./common.js";
+import { box, button, html, orphaning } from "./common.js";
 
 const COLUMNS = [["got", "got"], ["lost", "lost"], ["twice", "twice"]];
 
@@ -26,6 +26,7 @@ function render({ model, el }) {
 
   model.on("change:data", draw);
   el.append(root);
+  orphaning(model, root);
   draw();
   return () => model.off("change:data", draw);
 }

@@ -1,4 +1,4 @@
-import { button, coloured, html, keys, playing } from "./common.js";
+import { button, coloured, ends, html, keys, playing } from "./common.js";
 
 const AROUND = 5; // lines of source shown before and after the one of a step
 const MOST_CELLS = 32; // longer sets are named by their members alone
@@ -51,8 +51,8 @@ export function player() {
     const frame = film.frames[at];
     slider.value = at;
     slider.setAttribute("aria-valuetext", `step ${at + 1} of ${film.frames.length}`);
-    back.disabled = at === 0;
-    next.disabled = at === film.frames.length - 1;
+    ends(back, at === 0);
+    ends(next, at === film.frames.length - 1);
     place.textContent = `${at + 1} / ${film.frames.length}`;
     const wrong = at === film.frames.length - 2 && film.why ? ` Here it goes wrong. ${film.why}` : "";
     told.replaceChildren(html("span", { class: "p4v-name" }, `${frame.where}: `), frame.text, wrong ? html("strong", { class: "p4v-wrong" }, wrong) : "");

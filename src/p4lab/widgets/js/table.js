@@ -1,4 +1,4 @@
-import { box, button, html } from "./common.js";
+import { box, button, html, orphaning } from "./common.js";
 
 function render({ model, el }) {
   let data;
@@ -33,7 +33,7 @@ function render({ model, el }) {
   function line(row) {
     const fresh = row.handle === null;
     const input = (name, value, label) => html("input", {
-      name, value, "aria-label": label, spellcheck: "false", size: Math.max(4, Math.min(22, value.length + 1)),
+      name, value, "aria-label": label, spellcheck: "false", size: Math.max(4, Math.min(34, value.length + 1)),
       onkeydown: (event) => {
         if (event.key === "Enter") { event.preventDefault(); fresh ? send("add") : event.target.blur(); }
         if (event.key === "Escape") { event.target.value = value; event.target.blur(); }
@@ -50,8 +50,12 @@ function render({ model, el }) {
       action.append(html("option", { value: name, selected: name === row.action }, label));
     }
     const args = html("td", { class: "p4v-args" });
-    const params = (name, values) => args.replaceChildren(...(data.actions[name]?.params ?? []).map(
-      (param) => html("label", {}, `${param} `, input(`arg:${param}`, values[param] ?? "", param))));
+    const params = (name, values) => {
+      const names = data.actions[name]?.params ?? [];
+      args.classList.toggle("many", names.length > 2);
+      args.replaceChildren(...names.map(
+        (param) => html("label", {}, `${param} `, input(`arg:${param}`, values[param] ?? "", param))));
+    };
     params(row.action, row.args);
     const buttons = fresh
       ? [button("write", "Write this row into the switch", () => send("add")), button("✕", "Do not add it", build)]
@@ -95,6 +99,7 @@ function render({ model, el }) {
   model.on("change:data", build);
   model.on("change:message", outcome);
   el.append(root);
+  orphaning(model, root);
   build();
   outcome();
   return () => {

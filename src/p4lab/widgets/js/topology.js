@@ -1,4 +1,4 @@
-import { ageing, box, button, focusing, html, keys, svg } from "./common.js";
+import { ageing, box, button, focusing, html, keys, orphaning, svg } from "./common.js";
 
 const FLIGHT_SECONDS = 1.1; // a usual flight, on the screen
 const SLOWEST_FRAME = 80; // milliseconds: on a busy machine a flight takes longer, and is still seen
@@ -8,6 +8,7 @@ const FLAT = 0.8; // height of a host's box, in radii of a router
 const FRAME = 20; // height of a frame
 const LEAST = 8; // what a frame flies at least, on either side of the middle
 const BESIDE = 10; // from a way to the number of its frames
+const DIGIT = 8; // half of a number, and a gap
 const GAP = 3; // between a node and what begins or ends at it
 
 // How wide a frame is.
@@ -208,6 +209,20 @@ function render({ model, el, focus = focusing() }) {
     return { x: x1, y: y1, ux, uy, begin: edge(source), end: length - edge(target) };
   }
 
+  // How far a frame is above its way: where the way is too short for it, it flies beside both nodes if
+  // no other is there.
+  function lift(flight) {
+    const { x, y, ux, uy, begin, end } = way(flight);
+    const room = Math.min(width(flight) / 2 / Math.abs(ux), FRAME / 2 / Math.abs(uy));
+    if (2 * room <= end - begin) return 0;
+    const up = data.size + FRAME / 2 + GAP;
+    const middle = (begin + end) / 2;
+    const free = (rise) => data.nodes.every((node) =>
+      Math.abs(node.x - x - ux * middle) > width(flight) / 2 + LEAST + (node.half ?? data.size)
+      || Math.abs(node.y - y - uy * middle + rise) > FRAME / 2 + data.size);
+    return [up, -up].find(free) ?? 0;
+  }
+
   // A frame covers neither the node that it leaves nor the one that it comes to, if there is room.
   function point(flight, part) {
     const { x, y, ux, uy, begin, end } = way(flight);
@@ -216,7 +231,7 @@ function render({ model, el, focus = focusing() }) {
     const first = Math.min(begin + room, middle - LEAST);
     const last = Math.max(end - room, middle + LEAST);
     const gone = first + (last - first) * part;
-    return [x + ux * gone, y + uy * gone];
+    return [x + ux * gone, y + uy * gone - lift(flight)];
   }
 
   function seek(to) {
@@ -224,6 +239,7 @@ function render({ model, el, focus = focusing() }) {
     slider.value = Math.round(((time - first) / (last - first)) * 1000);
     clock.textContent = milliseconds(time);
     const carried = new Map();
+    const riding = new Set();
     const busy = new Set();
     const rows = new Map();
     const shown = new Set();
@@ -236,13 +252,14 @@ function render({ model, el, focus = focusing() }) {
       if (done >= 1 && !flight.lost) { if (time < last) busy.delete(flight.target); return; }
       if (flight.lost && done > 1.6) return;
       shown.add(number);
+      riding.add(name);
       // Copies that fly the same way at the same moment stand above each other.
       const row = rows.get(`${name} ${flight.start}`) ?? 0;
       rows.set(`${name} ${flight.start}`, row + 1);
       place(number, flight, Math.min(done, flight.lost ? 0.5 : 1), row);
     });
     for (const [number, glyph] of glyphs) glyph.style.display = shown.has(number) ? "" : "none";
-    trace(carried);
+    trace(carried, riding);
     for (const [name, node] of nodes) {
       node.classList.toggle("busy", busy.has(name));
       const came = data.flights.filter(
@@ -273,8 +290,9 @@ function render({ model, el, focus = focusing() }) {
     glyphs.get(number).setAttribute("transform", `translate(${x.toFixed(1)} ${(y - row * 21).toFixed(1)})`);
   }
 
-  // Arrows where copies have gone so far, and how many beside them.
-  function trace(carried) {
+  // Arrows where copies have gone so far, and how many beside them: those that are `riding` now cover
+  // more of it.
+  function trace(carried, riding) {
     const arrows = [];
     const numbers = [];
     for (const [name, { flight, count }] of carried) {
@@ -286,9 +304,11 @@ function render({ model, el, focus = focusing() }) {
       if (count === 1 && data.size < 17) continue; // no room for what is usual
       const side = flight.source < flight.target ? 1 : -1;
       const there = begin + (end - begin) * 0.4;
+      const covered = riding.has(name) && !lift(flight);
+      const apart = covered ? (width(flight) * Math.abs(uy) + FRAME * Math.abs(ux)) / 2 + DIGIT : BESIDE;
       numbers.push(svg("text", {
         class: "p4v-count", "data-count": name,
-        x: x + ux * there + uy * BESIDE * side, y: y + uy * there - ux * BESIDE * side + 4,
+        x: x + ux * there + uy * apart * side, y: y + uy * there - ux * apart * side + 4,
       }, String(count)));
     }
     trails.replaceChildren(...arrows);
@@ -349,6 +369,7 @@ function render({ model, el, focus = focusing() }) {
   const unlisten = focus.listen({ chosen: look, sought: (to) => { pause(); seek(to); } });
   model.on("msg:custom", problem);
   el.append(root);
+  orphaning(model, root);
   if (model.get("playing") && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
     restart();
   } else {

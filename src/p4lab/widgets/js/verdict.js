@@ -1,7 +1,5 @@
-import { box, button, html } from "./common.js";
+import { box, button, html, orphaning } from "./common.js";
 import { player } from "./player.js";
-
-const STEPS = ["Where", "What", "Almost the code"];
 
 function render({ model, el }) {
   const body = html("div", {});
@@ -36,11 +34,13 @@ function render({ model, el }) {
   function showHints() {
     const found = model.get("hints");
     if (!found || found.check === undefined) return;
-    const left = found.steps.length < STEPS.length && !found.why ? ` (${found.steps.length} of ${STEPS.length})` : "";
+    const left = found.steps.length < found.of ? ` (${found.steps.length} of ${found.of})` : "";
+    const text = (one) => html("pre", { tabindex: 0 }, one.text.trim());
     hints.replaceChildren(
       html("b", {}, `${found.title}${left}`),
-      found.why ? html("p", {}, found.why) : html("ol", {}, found.steps.map((step, index) =>
-        html("li", {}, html("b", {}, STEPS[index]), html("pre", { tabindex: 0 }, step.trim())))),
+      ...found.story.map(text),
+      found.why ? html("p", {}, found.why) : html("ol", {}, found.steps.map((one) =>
+        html("li", {}, html("b", {}, one.title), text(one)))),
     );
   }
 
@@ -48,6 +48,7 @@ function render({ model, el }) {
   model.on("change:film", showFilm);
   model.on("change:hints", showHints);
   el.append(root);
+  orphaning(model, root);
   build();
   showFilm();
   showHints();

@@ -1,4 +1,4 @@
-import { ageing, box, button, coloured, html, keys } from "./common.js";
+import { ageing, box, button, coloured, ends, html, keys } from "./common.js";
 
 const ROWS = [
   ["bit_string", "BitString", "in the packet's BIER header"],
@@ -61,8 +61,8 @@ function render({ model, el }) {
     at = Math.min(steps.length - 1, Math.max(0, to));
     const step = steps[at];
     slider.value = at;
-    back.disabled = at === 0;
-    next.disabled = at === steps.length - 1;
+    ends(back, at === 0);
+    ends(next, at === steps.length - 1);
     place.textContent = `${at + 1} / ${steps.length}`;
     said.textContent = step.text;
     [...tabs.children].forEach((tab, index) =>

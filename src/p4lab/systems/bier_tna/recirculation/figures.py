@@ -8,6 +8,7 @@ from typing import Any
 
 from p4lab import __version__
 from p4lab.experiment import footer
+from p4lab.plurals import count_of
 from p4lab.systems.bier_tna.recirculation.equations import loss_after
 from p4lab.systems.bier_tna.recirculation.limits import fluid_limit
 from p4lab.systems.bier_tna.recirculation.results import (
@@ -95,7 +96,7 @@ def draw_next_hops(axis: Any, records: Records, next_hops: int, loops: int) -> N
     axis.set_ylabel("throughput [Gb/s]")
     axis.set_ylim(-3, 108)
     axis.legend(fontsize=6)
-    axis.set_title(f"{next_hops} next hops, {loops} recirculation port(s)", fontsize=9)
+    axis.set_title(f"{next_hops} next hops, {count_of(loops, 'recirculation port')}", fontsize=9)
 
 
 def draw_timing(axis: Any, records: Records) -> None:
@@ -112,7 +113,7 @@ def draw_timing(axis: Any, records: Records) -> None:
             color=colour,
             markersize=4,
             capsize=2,
-            label=f"{n} next hops, {k} port(s)",
+            label=f"{n} next hops, {count_of(k, 'port')}",
         )
         axis.axhline(own[0]["paper_measured"], color=colour, linestyle=":", linewidth=1)
     axis.set_xlabel("time from a loop back to ingress [service times of a packet]")
@@ -191,7 +192,8 @@ def save(path: Path, *drawings: Any, columns: int = 2, note: str = "") -> None:
 
     columns = min(columns, len(drawings))
     rows = -(-len(drawings) // columns)
-    figure, axes = pyplot.subplots(rows, columns, figsize=(5.2 * columns, 4 * rows), squeeze=False)
+    size = (5.2 * columns, 4 * rows)
+    figure, axes = pyplot.subplots(rows, columns, figsize=size, squeeze=False, dpi=150)
     places = [axis for row in axes for axis in row]
     for axis, (draw, *arguments) in zip(places, drawings, strict=False):
         draw(axis, *arguments)
@@ -199,7 +201,7 @@ def save(path: Path, *drawings: Any, columns: int = 2, note: str = "") -> None:
         axis.axis("off")
     below = footer.add(figure, [f"p4lab {__version__}{note and '; ' + note}; paper: {SOURCE}"])
     figure.tight_layout(rect=(0, below, 1, 1))
-    figure.savefig(path, dpi=150)
+    figure.savefig(path)
     pyplot.close(figure)
 
 

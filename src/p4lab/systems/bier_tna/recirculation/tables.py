@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from p4lab.plurals import count_of
 from p4lab.systems.bier_tna.recirculation.results import ERRATA, MEAN_NEXT_HOPS, PORTIONS
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def timing(rows: Sequence[dict[str, Any]]) -> Table:
     table.add_column("", justify="right")
     cells = dict.fromkeys((row["next_hops"], row["loops"]) for row in rows)
     for n, k in cells:
-        table.add_column(f"{n} next hops,\n{k} {'loop' if k == 1 else 'loops'}", justify="right")
+        table.add_column(f"{count_of(n, 'next hop')},\n{count_of(k, 'loop')}", justify="right")
     own = [[row for row in rows if (row["next_hops"], row["loops"]) == cell] for cell in cells]
     for runs in zip(*own, strict=True):
         values = (f"{row['value']:.2f} ± {row['half_width']:.2f}" for row in runs)

@@ -1,4 +1,4 @@
-import { box, html } from "./common.js";
+import { box, html, orphaning } from "./common.js";
 
 function render({ model, el }) {
   const sliders = html("div", { class: "p4v-sliders", role: "group", "aria-label": "The traffic, and how ports may be used" });
@@ -42,6 +42,7 @@ function render({ model, el }) {
 
   model.on("change:data", draw);
   el.append(root);
+  orphaning(model, root);
   draw();
   return () => model.off("change:data", draw);
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from p4lab.errors import ArgumentError
 from p4lab.systems.bier_tna.recirculation.equations import INTERNAL, PORTS, Provision
 from p4lab.systems.bier_tna.recirculation.mixes import Calculation, Mix, Part, calculate
 from p4lab.widgets.view import View, script, style
@@ -77,7 +78,7 @@ class Provisioning(View):
         slider = next((one for one in self._sliders if one.name == name), None)
         if slider is None:
             names = ", ".join(one.name for one in self._sliders)
-            raise ValueError(f"there is no slider {name!r}; choose from {names}.")
+            raise ArgumentError(f"there is no slider {name!r}; choose from {names}.")
         self._values[name] = min(slider.most, max(slider.least, value))
         self._by_rule = self._by_rule and name != LOOPBACK
         self._refresh()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from p4lab.plurals import count_of
 from p4lab.systems.bier_tna.recirculation.equations import throughputs
 from p4lab.systems.bier_tna.recirculation.notebook import simulate_with_bar
 from p4lab.systems.bier_tna.recirculation.results import ERRATA, PAPER_TABLE2, SOURCE
@@ -54,8 +55,11 @@ class Saturated:
 
     def _title(self) -> str:
         setup = self.first.setup
-        ports = "port" if setup.loops == 1 else "ports"
-        return f"{setup.next_hops} next hops, {setup.loops} recirculation {ports}, 100 Gb/s come in"
+        hops, loops = (
+            count_of(setup.next_hops, "next hop"),
+            count_of(setup.loops, "recirculation port"),
+        )
+        return f"{hops}, {loops}, 100 Gb/s come in"
 
     def _rows(self) -> Iterator[tuple[str, Sequence[float]]]:
         for outcome in self.outcomes:

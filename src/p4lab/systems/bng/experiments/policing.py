@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from p4lab.experiment import tidy
 from p4lab.experiment.panels import BLUE, GREY
 from p4lab.network.virtual import PICOSECONDS
+from p4lab.plurals import count_of
 from p4lab.systems.bng.api import Api, bandwidth
 from p4lab.systems.bng.experiments.bench import (
     ACCESS_PORT,
@@ -187,7 +188,7 @@ def wrong(rows: Sequence[tidy.Row]) -> list[str]:
         if abs(_number(row["delivered_bps"]) / _number(row["formula_bps"]) - 1) > OFF
     ]
     lost = max(int(_number(row["wrong_session"])) for row in rows)  # it is that of the run
-    return found + ([f"{lost} packets came to a wrong session."] if lost else [])
+    return found + ([f"{count_of(lost, 'packet')} came to a wrong session."] if lost else [])
 
 
 def _number(value: tidy.Value) -> float:

@@ -11,8 +11,9 @@ import typer
 from p4lab.cli.errors import fail
 from p4lab.cli.hosts import choose_network
 from p4lab.cli.options import Json, NetworkName
-from p4lab.cli.results import seeds_of, show, with_status, write
+from p4lab.cli.results import show, with_status, write
 from p4lab.cli.sweeps import Dask, Threads, only_virtual, with_sweep
+from p4lab.experiment.confidence import seeds_of
 from p4lab.systems.bng.experiments import (
     bench,
     dialling,

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from enum import IntEnum
 from hashlib import md5
 
+from p4lab.plurals import count_of
+
 HEADER_BYTES = 20
 MOST_BYTES = 4096
 LONGEST_VALUE = 253
@@ -92,7 +94,9 @@ def attribute(kind: int, value: bytes) -> bytes:
     """An attribute. Raises WireError for an empty value or one of more than 253 bytes."""
     length = len(value)
     if not 0 < length <= LONGEST_VALUE:
-        raise WireError(f"attribute {int(kind)} has {length} bytes; RADIUS carries 1 to 253.")
+        raise WireError(
+            f"attribute {int(kind)} has {count_of(length, 'byte')}; RADIUS carries 1 to 253."
+        )
     return bytes((kind, length + 2)) + value
 
 

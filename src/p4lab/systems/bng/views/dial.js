@@ -1,4 +1,4 @@
-import { ageing, box, button, html, keys, playing } from "./common.js";
+import { ageing, box, button, ends, html, keys, playing } from "./common.js";
 
 const PACE = 1000; // milliseconds a step
 
@@ -64,8 +64,8 @@ function render({ model, el }) {
     const step = data.steps[at];
     slider.value = at;
     slider.setAttribute("aria-valuetext", step.title);
-    back.disabled = at === 0;
-    next.disabled = at === data.steps.length - 1;
+    ends(back, at === 0);
+    ends(next, at === data.steps.length - 1);
     place.textContent = `${at + 1} / ${data.steps.length}`;
     said.textContent = step.said;
     said.classList.toggle("bad", step.lost);

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from p4lab import _engine, registry
+from p4lab.errors import ArgumentError
 from p4lab.model.attachment import Answers, Heard
 from p4lab.model.control import Count, CountingDriver, PacketIn
 from p4lab.model.entries import Entries, Update
@@ -64,7 +65,7 @@ def dial(plan: Plan, program: _engine.Program, name: str) -> Call:
     found = [one for one in subscriptions(plan.topology, plan.settings) if one.host.name == name]
     if not found:
         names = [one.host.name for one in subscriptions(plan.topology, plan.settings)]
-        raise ValueError(f"{name} is not a subscriber; choose from {', '.join(names)}.")
+        raise ArgumentError(f"{name} is not a subscriber; choose from {', '.join(names)}.")
     return _Dialling(plan, program, found[0]).call
 
 

@@ -1,4 +1,4 @@
-"""The picture of a call: a line for each end, and an arrow for each message, from above to below in
+"""The picture of a call: a line for each end, and an arrow for each message, from top to bottom in
 the order in which they arrive."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-import { ageing, box, button, html } from "./common.js";
+import { ageing, box, button, html, orphaning } from "./common.js";
 
 const PACE = 700; // milliseconds until the next fifth of a second of the network
 
@@ -62,6 +62,7 @@ function render({ model, el }) {
 
   model.on("change:data", draw);
   el.append(root);
+  orphaning(model, root);
   draw();
   return () => {
     stop();

@@ -74,8 +74,9 @@ class SpoofView(SentView):
     def _row(self, attempt: Attempt) -> str:
         tone = "" if attempt.arrived == _is_honest(attempt) else " class=bad"
         return (
-            f"<tr><th scope=row>{escape(attempt.title)}<td{tone}>{escape(_fate(attempt))}"
-            f"<td>{self._place(attempt)}</tr>"
+            f"<tr><th scope=row data-head='the packet has'>{escape(attempt.title)}"
+            f"<td data-head='what becomes of it'{tone}>{escape(_fate(attempt))}"
+            f"<td data-head=where>{self._place(attempt)}</tr>"
         )
 
     def _place(self, attempt: Attempt) -> str:

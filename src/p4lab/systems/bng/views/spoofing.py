@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from p4lab import _engine
+from p4lab.errors import ArgumentError
 from p4lab.model.run import Plan
 from p4lab.network.virtual import PICOSECONDS
 from p4lab.packets.probe import probe_frame
@@ -57,7 +58,7 @@ def spoof(plan: Plan, program: _engine.Program, who: str, whom: str) -> Spoofing
     known = {one.host.name: one for one in plane.subscriptions}
     for name in (who, whom):
         if name not in known:
-            raise ValueError(f"{name} is not a subscriber; choose from {', '.join(known)}.")
+            raise ArgumentError(f"{name} is not a subscriber; choose from {', '.join(known)}.")
     server = next(host for host in plan.topology.hosts if host.name in plan.settings.core_hosts)
     try:
         session.start()

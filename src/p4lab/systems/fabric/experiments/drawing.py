@@ -37,7 +37,7 @@ def draw(figure: Figure, cells: Sequence[Cell], path: Path, note: str) -> None:
     width = 6.4 if columns == 1 else 4.4
     with pyplot.rc_context({"font.size": 8, "svg.hashsalt": "p4lab"}):
         picture, axes = pyplot.subplots(
-            lines, columns, figsize=(width * columns, 3.4 * lines + 0.4), squeeze=False
+            lines, columns, figsize=(width * columns, 3.4 * lines + 0.4), squeeze=False, dpi=130
         )
         for axis, panel in zip(axes.flat, panels, strict=False):
             _panel(axis, figure, [cell for cell in cells if cell.panel == panel], panel)
@@ -49,7 +49,7 @@ def draw(figure: Figure, cells: Sequence[Cell], path: Path, note: str) -> None:
         below = footer.add(picture, (text, f"Paper: {SOURCE}"), size=6)
         picture.tight_layout(rect=(0, below, 1, 0.98))
         date = {"Date": None} if path.suffix == ".svg" else None
-        picture.savefig(path, dpi=130, metadata=date)
+        picture.savefig(path, metadata=date)
         pyplot.close(picture)
 
 

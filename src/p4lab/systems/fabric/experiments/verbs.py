@@ -13,8 +13,9 @@ import typer
 
 from p4lab.cli.errors import fail
 from p4lab.cli.options import Json, existing_file
-from p4lab.cli.results import carefully, seeds_of, show, write
+from p4lab.cli.results import carefully, show, write
 from p4lab.cli.sweeps import Dask, Threads, with_sweep
+from p4lab.experiment.confidence import seeds_of
 from p4lab.spread.sweep import Sweep
 from p4lab.systems.fabric.experiments import (
     copies,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from p4lab import _engine
+from p4lab.plurals import count_of
 from p4lab.systems.fabric.exploring.cases import STEP, Case
 from p4lab.systems.fabric.parameters import in_force
 from p4lab.systems.fabric.views import words
@@ -51,7 +52,7 @@ def search(
     thrashing: tuple[int, ...] = ()
     frames = case.frames if case.runs else 1
     while True:
-        say(f"{case.name}: {words.counted(frames, 'frame')}")
+        say(f"{case.name}: {count_of(frames, 'frame')}")
         left = max(states - seen, 1)
         fabric = case.fabric(extra)
         found = fabric.explore(frames, STEP, left, runs=case.runs, seed=seed)

@@ -21,7 +21,7 @@ def number(program: Program, method: str, *arguments: Any) -> float:
     """A number that is finite. Raises PolicyError."""
     answer = program.call(method, *arguments)
     if isinstance(answer, bool) or not isinstance(answer, int | float):
-        told = f"{asked(method, arguments)} returns {shown(answer)}, and not a number."
+        told = f"{asked(method, arguments)} returns {shown(answer)} instead of a number."
         raise program.wrong(method, told)
     if not math.isfinite(answer) or abs(answer) > HUGE:
         told = f"{asked(method, arguments)} returns {shown(answer)}, which cannot be right."

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from p4lab import _engine
+from p4lab.plurals import count_of
 from p4lab.systems.fabric.parameters import in_force
 from p4lab.systems.fabric.runs import MICROSECOND, Scenario, prepared
 from p4lab.systems.fabric.trees import Tree
-from p4lab.systems.fabric.views.words import Waiting, counted, port, voq
+from p4lab.systems.fabric.views.words import Waiting, port, voq
 
 SUSPENDED, EVICTED = "suspended", "evicted"
 JUMPS = (SUSPENDED, EVICTED)
@@ -159,7 +160,7 @@ def _of_cache(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Hap
     """Lines that were lost although copies were to come: the least recently used ones."""
     evicted = now["evicted"] - before["evicted"]
     for flow, _, number, cell, left in before["cache"][:evicted]:
-        copies = counted(left, "copy", "copies")
+        copies = count_of(left, "copy", "copies")
         text = f"the cache evicts cell {cell} of frame {number} of flow {flow}: {copies} to come"
         yield Happening(EVICTED, text)
 
@@ -175,12 +176,12 @@ def _of_totals(before: Mapping[str, int], now: Mapping[str, int]) -> Iterator[Ha
     for name, words in COUNTED.items():
         if more := now[name] - before[name]:
             what = ("frame", "") if name == "no_payload" else ("copy", "copies")
-            yield Happening("dropped", f"{counted(more, *what)} {words}")
+            yield Happening("dropped", f"{count_of(more, *what)} {words}")
     if more := now["timeouts"] - before["timeouts"]:
-        text = f"{counted(more, 'suspension')} ended by the timeout (in the whole fabric)"
+        text = f"{count_of(more, 'suspension')} ended by the timeout (in the whole fabric)"
         yield Happening("timeout", text)
     if more := now["entries_evicted"] - before["entries_evicted"]:
-        text = f"a sync CAM is full: {counted(more, 'VOQ')} lost its entry"
+        text = f"a sync CAM is full: {count_of(more, 'VOQ')} lost its entry"
         yield Happening("forgotten", text)
 
 

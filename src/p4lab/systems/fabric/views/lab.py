@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from p4lab.errors import ArgumentError
 from p4lab.policies import PolicyError, Program
 from p4lab.systems.fabric.policies import queues
 from p4lab.systems.fabric.runs import Scenario
@@ -44,7 +45,7 @@ def leaf_view(lab: Lab, check: str, start: float = 20, slots: int = MORE) -> Lea
     policies cannot be asked. Raises ValueError for a check without a leaf."""
     measure, given = lab.case(check)
     if measure not in SCENARIOS:
-        raise ValueError(f"{check} has no leaf to be watched: its policy decides beforehand.")
+        raise ArgumentError(f"{check} has no leaf to be watched: its policy decides beforehand.")
     try:
         scenario = SCENARIOS[measure](lab.program, given)
     except PolicyError as error:

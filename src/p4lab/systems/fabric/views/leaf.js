@@ -1,6 +1,7 @@
-import { box, button, html, keys, playing, svg } from "./common.js";
+import { box, button, ends, html, keys, orphaning, playing, svg } from "./common.js";
 
 const PACE = 120; // milliseconds a slot
+const LEAST = 760; // pixels: below that its letters cannot be read, and it scrolls
 const WIDTH = 920, ROW = 24, LEFT = 12;
 const NAME = 92, QUEUE = 112, AHEAD = 268, GAUGE = 108, OUT = 640; // where columns begin
 const MOST_FRAMES = 9; // squares of a queue; more are a number
@@ -18,11 +19,11 @@ function render({ model, el }) {
   const next = button("slot ▶", "One slot on (arrow right)", () => { stop(); go(at + 1); }, { class: "p4v-next" });
   const toSuspended = button("⇥ suspension", "On to the next suspension (s)", () => jump("suspended"), { class: "p4f-suspended" });
   const toEvicted = button("⇥ eviction", "On to the next eviction (e)", () => jump("evicted"), { class: "p4f-evicted" });
-  const more = button("+ slots", "Let the fabric run on", () => { stop(); model.send({ do: "more" }); }, { class: "p4f-more" });
+  const more = button("", "Let the fabric run on for so many slots", () => { stop(); model.send({ do: "more" }); }, { class: "p4f-more" });
   const slider = html("input", { type: "range", min: 0, step: 1, "aria-label": "Slot", oninput: () => { stop(); go(Number(slider.value)); } });
   const clock = html("span", { class: "p4v-clock" });
   const bar = html("div", { class: "p4v-bar" }, play, back, next, toSuspended, toEvicted, more, slider, clock);
-  const scene = html("div", { class: "p4f-scene" });
+  const scene = html("div", { class: "p4f-scene", tabindex: 0, role: "region", "aria-label": "The leaf" });
   const said = html("p", { class: "p4v-said", role: "status", "aria-live": "polite" });
   const log = html("ol", { class: "p4v-log p4f-log", tabindex: 0, "aria-label": "All that happens" });
   const waits = html("ul", { class: "p4f-waits", "aria-label": "Who waits for whom" });
@@ -57,6 +58,7 @@ function render({ model, el }) {
     ending.textContent = data.ending;
     ending.style.display = data.ending ? "" : "none";
     ending.classList.toggle("bad", data.circle.length > 0);
+    more.textContent = `+ ${data.more} slots`;
     more.style.display = data.more ? "" : "none";
     legend.replaceChildren(
       html("span", { class: "granted" }, "granted"), html("span", { class: "asked" }, "asked for"), html("span", { class: "waits" }, "waits"),
@@ -82,8 +84,8 @@ function render({ model, el }) {
     const moment = data.moments[at];
     slider.value = at;
     slider.setAttribute("aria-valuetext", moment.time);
-    back.disabled = at === 0;
-    next.disabled = at === last;
+    ends(back, at === 0);
+    ends(next, at === last);
     clock.textContent = moment.time;
     said.textContent = moment.said.length ? moment.said.map((one) => one.text).join("; ") + "." : crossing(data, moment);
     scene.replaceChildren(picture(data, moment));
@@ -103,6 +105,7 @@ function render({ model, el }) {
 
   model.on("change:data", build);
   el.append(root);
+  orphaning(model, root);
   build();
   return () => {
     stop();
@@ -144,7 +147,7 @@ function picture(data, moment) {
   const cache = store(data, moment, bottom);
   const height = cache.bottom;
   const label = `The leaf after ${moment.time}`;
-  return svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "p4f", role: "img", "aria-label": label },
+  return svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "p4f", style: `min-width:${LEAST}px`, role: "img", "aria-label": label },
     parts, outputs.parts, ways, cache.parts);
 }
 

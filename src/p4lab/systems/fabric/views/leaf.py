@@ -76,7 +76,7 @@ class LeafView(View):
             self.until(content["kind"])
 
     def _refresh(self) -> None:
-        more = self._recorder is not None and not self._stuck
+        more = MORE if self._recorder is not None and not self._stuck else 0
         self.data = {**plain(self._film), "more": more}
 
     def picture(self) -> str:

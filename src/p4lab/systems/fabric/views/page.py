@@ -51,7 +51,7 @@ def page(title: str, views: Sequence[tuple[str, View]]) -> str:
     ends."""
     parts = "".join(
         f"<p>{escape(words)}</p><div data-view>"
-        f'<script type="application/json">{_text({**view.data, "more": False})}</script>'
+        f'<script type="application/json">{_text({**view.data, "more": 0})}</script>'
         f'<script type="text/plain">{_text(str(view._esm))}</script></div>'
         for words, view in views
     )

@@ -1,4 +1,4 @@
-import { box, button, html, keys, playing, svg } from "./common.js";
+import { box, button, ends, html, keys, playing, svg } from "./common.js";
 
 const PACE = 350; // milliseconds a step
 const TILE = { width: 26, height: 46, gap: 4 };
@@ -55,8 +55,8 @@ function render({ model, el }) {
     const moment = data.moments[at];
     slider.value = at;
     slider.setAttribute("aria-valuetext", moment.time);
-    back.disabled = at === 0;
-    next.disabled = at === data.moments.length - 1;
+    ends(back, at === 0);
+    ends(next, at === data.moments.length - 1);
     clock.textContent = moment.time;
     tiles.forEach((tile, leaf) => tile.show(moment, leaf));
     const sum = (kind) => moment[kind].reduce((all, value) => all + value, 0);

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import _engine
+from p4lab.errors import ArgumentError
 from p4lab.systems.fabric.parameters import in_force
 from p4lab.systems.fabric.ports import LEAVES_OF_RACK, TERMINALS
 from p4lab.systems.fabric.runs import MICROSECOND, Scenario, prepared
@@ -100,7 +101,7 @@ def rack_view(scenario: Scenario, *, every: float = 1, seed: int = 1) -> RackVie
     assert isinstance(cell, int | float)  # or else there would be no fabric
     step, end = round(every * MICROSECOND), round(scenario.micros * MICROSECOND)
     if not 0 < step <= end:
-        raise ValueError(f"a step of {every} us in a run of {scenario.micros} us.")
+        raise ArgumentError(f"a step of {every} us in a run of {scenario.micros} us.")
     loads, ending = [], ""
     before = _counts(fabric)
     while fabric.now + step <= end:

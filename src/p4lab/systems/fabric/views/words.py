@@ -68,10 +68,6 @@ def flow(number: int, tree: Sequence[tuple[int, Sequence[int]]]) -> str:
     return f"flow {number}: {port(sender)} to {', '.join(port(one) for one in to)}"
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
-
-
 def listed(found: Sequence[Any]) -> str:
     """`1, 2 and 3`"""
     *rest, last = map(str, found)

@@ -9,7 +9,7 @@ from typing import Any
 
 from p4lab import __version__
 from p4lab.experiment import footer, tidy
-from p4lab.experiment.confidence import Mean, error_bars, mean, runs_in_words
+from p4lab.experiment.confidence import Mean, error_bars, mean, runs_in_words, seeds_of
 from p4lab.systems.frr.experiments.plan import BSL, MS, PROGRAM, US
 from p4lab.systems.frr.experiments.restoration import MODES, PAPER_MS
 from p4lab.systems.frr.experiments.sweeps import Row
@@ -127,10 +127,24 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         if part == "heartbeat":
             _computed(axis, rows)
             axis.legend(fontsize=7)
-    below = footer.add(figure, [f"p4lab {__version__}; paper: {SOURCE}"])
+    below = footer.add(figure, [*_assumed(rows), f"p4lab {__version__}; paper: {SOURCE}"])
     figure.tight_layout(rect=(0, below, 1, 1))
     figure.savefig(path)
     pyplot.close(figure)
+
+
+def _assumed(rows: Sequence[Row]) -> list[str]:
+    """Without which the numbers mean nothing, in a line; none without runs."""
+    settings = [row.outcome.setting for row in rows]
+    if not settings:
+        return []
+    seeds = sorted({setting.seed for setting in settings})
+    first = settings[0]
+    times = "virtual time, steps of the controller assumed"
+    return [
+        f"{seeds_of(seeds[0], len(seeds))}; a probe every {first.interval / US:g} us; "
+        + (times if first.network == "virtual" else "Linux hosts")
+    ]
 
 
 def _bars(axis: Any, rows: Sequence[Row]) -> None:

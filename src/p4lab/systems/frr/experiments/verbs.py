@@ -12,11 +12,11 @@ import typer
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at, fail_in_file
 from p4lab.cli.hosts import choose_network
-from p4lab.cli.options import Json, NetworkName, existing_file
-from p4lab.cli.results import seeds_of
+from p4lab.cli.options import Json, NetworkName
 from p4lab.cli.sweeps import Dask, Threads, only_virtual, with_sweep
-from p4lab.experiment.confidence import with_interval
+from p4lab.experiment.confidence import seeds_of, with_interval
 from p4lab.network.base import NetworkError
+from p4lab.plurals import count_of
 from p4lab.systems.frr.experiments import restoration as restored
 from p4lab.systems.frr.experiments.report import draw, summary, write_csv
 from p4lab.systems.frr.experiments.storm import HEARTBEATS, Storm
@@ -153,13 +153,9 @@ def storm(
     from rich.console import Console
 
     choose_network(net)
-    if Path(topology).suffix == ".toml":
-        existing_file(Path(topology), "topology")
     try:
         network = Topology.load(topology)
     except TopologyError as error:
-        if not Path(topology).exists():
-            fail(f"{error.problems[0].text}.")
         fail_in_file(error)
     if len(network.hosts) < 2:
         fail(f"the topology {network.name!r} has fewer than two hosts: add some.")
@@ -197,15 +193,12 @@ def storm(
             )
         tables = "as after a fresh start" if equal else "not those of a fresh start"
         typer.echo(
-            f"seed {seed}: {_counted(events, 'event')} and {_counted(repairs, 'repair')} at the "
-            f"end, {len(failed)} not survived, {lost} packets lost on the way; tables {tables}."
+            f"seed {seed}: {count_of(events, 'event')} and {count_of(repairs, 'repair')} at the "
+            f"end, {len(failed)} not survived, {count_of(lost, 'packet')} lost on the way; "
+            f"tables {tables}."
         )
     if not ok:
         raise typer.Exit(VERDICT_NO)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _milliseconds(option: str, value: float) -> float:

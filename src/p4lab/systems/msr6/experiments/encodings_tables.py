@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from p4lab.plurals import count_of
 from p4lab.systems.msr6.experiments.crossovers import Crossover
 from p4lab.systems.msr6.experiments.stages import Stages
 from p4lab.systems.msr6.experiments.summary import at_shown
@@ -22,11 +23,8 @@ def table(rows: Sequence[dict[str, Any]], panel: str) -> Table:
     whose = "1 draw" if draws == 1 else f"mean of {draws} draws"
     if draws < all_draws:
         whose += f" of {all_draws}, the others are smaller"
-    table = Table(
-        box=None,
-        title=f"{panel}: {own[0]['routers']:.0f} routers, {own[0]['x']} receiver"
-        f"{'' if own[0]['x'] == 1 else 's'}, {whose}",
-    )
+    reached = count_of(own[0]["x"], "receiver")
+    table = Table(box=None, title=f"{panel}: {own[0]['routers']:.0f} routers, {reached}, {whose}")
     table.add_column("encoding", no_wrap=True)
     columns = ("packets", "tree_bytes", "root_bytes", "link_bytes", "copies_per_link", "busiest")
     names = ("packets", "list or\nbits, bytes", "headers at\ningress", "headers on\nlinks")

@@ -79,6 +79,7 @@ def save(
             squeeze=False,
             sharex="col" if share else False,
             sharey="col" if share else False,
+            dpi=150,
         )
         for line, drawings in zip(axes, rows, strict=True):
             for axis, draw in zip(line, drawings, strict=True):
@@ -101,5 +102,5 @@ def save(
                 handlelength=3,
             )
         figure.tight_layout(rect=(0, below, 1, 1))
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
         pyplot.close(figure)

@@ -9,8 +9,9 @@ import typer
 
 from p4lab.cli.errors import fail
 from p4lab.cli.options import Json, existing_file
-from p4lab.cli.results import carefully, seeds_of, show, write
+from p4lab.cli.results import carefully, show, write
 from p4lab.cli.sweeps import Dask, Threads, with_sweep
+from p4lab.experiment.confidence import seeds_of
 from p4lab.systems.msr6.encoded import MOST_ENTRIES
 from p4lab.systems.msr6.experiments import comparison, failure, failure_report, networks
 from p4lab.systems.msr6.experiments.comparison import SIZES, Scope

@@ -7,6 +7,7 @@ seen in its traces.
 from __future__ import annotations
 
 from p4lab.model.notation import set_bits
+from p4lab.plurals import count_of
 from p4lab.systems.msr6 import be, rlb
 from p4lab.systems.msr6.sids import (
     END_DT6,
@@ -69,7 +70,7 @@ class Names:
         """What a SID asks its node to do, in a few words."""
         if sid.function == END_RL:
             asked = ListArgument.parse(sid.argument)
-            children = "1 child" if asked.n == 1 else f"{asked.n} children"
+            children = count_of(asked.n, "child", "children")
             return children if not asked.n else f"{children}, from {asked.pointer} down"
         if sid.function == END_RLB:
             local = LocalBits.parse(sid.argument)

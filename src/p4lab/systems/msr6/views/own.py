@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from p4lab.errors import ArgumentError
 from p4lab.model.entries import Exact, TableEntry, Update
 from p4lab.systems.msr6.settings import SEGMENTS
 from p4lab.systems.msr6.sids import END_RL, ListArgument, Sid, leaf, node_numbers
@@ -26,7 +27,7 @@ def own_tree(
     """
     known_router(lab.topology, router)
     if not 1 <= len(entries) <= SEGMENTS:
-        raise ValueError(f"a list has 1 to {SEGMENTS} entries, and not {len(entries)}.")
+        raise ArgumentError(f"a list has 1 to {SEGMENTS} entries, and not {len(entries)}.")
     lab.renew()  # or else the next packet would do that, and this list would be gone
     nodes = node_numbers(lab.topology)
     sids = [_sid(entry, nodes) for entry in reversed(entries)]
@@ -44,7 +45,7 @@ def own_tree(
             new = TableEntry("trees", tuple(key.items()), "encapsulate", params, row["priority"])
             lab.write(router, [Update("modify", new)])
             return
-    raise ValueError(
+    raise ArgumentError(
         f"{router} has no row for {lab.plan.streams[stream - 1].destination}: nobody listens, or "
         "its packets carry no list."
     )
@@ -53,7 +54,7 @@ def own_tree(
 def _sid(entry: Entry, nodes: Mapping[Node, int]) -> int:
     """An entry as a number. Raises ValueError."""
     if not isinstance(entry, (tuple, list)) or len(entry) not in (1, 3):
-        raise ValueError(
+        raise ArgumentError(
             f'{entry!r} is not an entry: write ("r5", n, p), or ("r8",) with its comma for a leaf.'
         )
     name, *argument = entry

@@ -1,4 +1,4 @@
-import { ageing, box, button, html, keys } from "./common.js";
+import { ageing, box, button, ends, html, keys } from "./common.js";
 
 // The network on the left, the header's bytes on the right. Python has drawn both: here they are put
 // into the states of a step, and what is pointed at lights up on both sides.
@@ -106,8 +106,8 @@ function render({ model, el }) {
     const step = data.steps[at];
     slider.value = at;
     slider.setAttribute("aria-valuetext", step.short);
-    back.disabled = at === 0;
-    next.disabled = at === data.steps.length - 1;
+    ends(back, at === 0);
+    ends(next, at === data.steps.length - 1);
     place.textContent = `step ${at + 1} / ${data.steps.length}`;
     said.textContent = step.said;
     said.className = `p4v-said ${step.tone}`;

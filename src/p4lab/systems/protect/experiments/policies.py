@@ -132,6 +132,8 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def _short(value: float) -> str:
+    if 0 < value < 0.05:  # 0.0 would look like none at all
+        return f"{value:.1g}"
     return f"{value:.0f}" if value == round(value) or value >= 20 else f"{value:.1f}"
 
 

@@ -10,9 +10,10 @@ import typer
 from p4lab.cli.errors import fail
 from p4lab.cli.hosts import choose_network
 from p4lab.cli.options import Json, NetworkName
-from p4lab.cli.results import carefully, seeds_of, show, with_status, write
+from p4lab.cli.results import carefully, show, with_status, write
 from p4lab.cli.sweeps import Dask, Threads, only_virtual, with_sweep
-from p4lab.experiment.confidence import runs_in_words
+from p4lab.experiment.confidence import runs_in_words, seeds_of
+from p4lab.plurals import count_of
 from p4lab.systems.protect.experiments import (
     cost,
     cost_report,
@@ -239,7 +240,7 @@ def protection_cost(
         as_json,
         record,
         cost_report.tables(rows, estimates),
-        [*lines, *cost_report.SAID_ALOUD, f"{'1 run' if runs == 1 else f'{runs} runs'}, seed 1"],
+        [*lines, *cost_report.SAID_ALOUD, f"{count_of(runs, 'run')}, seed 1"],
     )
 
 

@@ -1,5 +1,5 @@
-"""Axes of the time diagram: time to the right in milliseconds, routers of a path from above to
-below."""
+"""Axes of the time diagram: time to the right in milliseconds, routers of a path from top to
+bottom."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ WIDTH = 900.0
 LEFT, RIGHT = 64.0, 24.0  # margins
 HEAD = 46.0
 ROW = 42.0  # between two routers
+TITLED = 27.0  # from the title of a path to its first router
 MILLISECOND = 1_000_000
 _TICKS = (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000)
 MOST_TICKS = 16
@@ -54,7 +55,7 @@ class Band:
 
     def rails(self, title: str, right: float) -> str:
         """The rails with the names of their routers."""
-        parts = [text((LEFT, self.top - 22), title, "p4c-name")]
+        parts = [text((LEFT, self.top - TITLED), title, "p4c-name")]
         for router in self.routers:
             parts.append(line((LEFT, self.y(router)), (right, self.y(router)), "p4c-rail"))
             parts.append(text((LEFT - 10, self.y(router) + 4), router, "p4c-router"))

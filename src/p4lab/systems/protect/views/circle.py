@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from p4lab.plurals import count_of
 from p4lab.systems.protect.settings import ProtectSettings
 from p4lab.systems.protect.views.copies import ACCEPTED, Arrival, arrivals, protecting
 from p4lab.systems.protect.views.ring import CENTRE, COPY, HEIGHT, LABELS, WIDTH, Ring
@@ -66,7 +67,7 @@ def _policy(settings: ProtectSettings) -> str:
 
 def _ending(sent: Sent, shown: Sequence[Arrival]) -> str:
     accepted = sum(arrival.verdict == ACCEPTED for arrival in shown)
-    came = "1 copy" if len(shown) == 1 else f"{len(shown)} copies"
+    came = count_of(len(shown), "copy", "copies")
     return f"{came} came, {accepted} {'was' if accepted == 1 else 'were'} accepted; {sent}"
 
 

@@ -1,4 +1,4 @@
-import { ageing, box, button, html, keys } from "./common.js";
+import { ageing, box, button, ends, html, keys } from "./common.js";
 
 // A picture that Python has drawn, with what changes from step to step, and a list of all steps.
 function render({ model, el }) {
@@ -12,9 +12,9 @@ function render({ model, el }) {
   });
   const place = html("span", { class: "p4v-clock" });
   const controls = html("div", { class: "p4v-bar" }, back, next, slider, place);
-  const scene = html("div", { class: "p4c-scene" });
+  const scene = html("div", { class: "p4c-scene", tabindex: 0, role: "region", "aria-label": "The picture" });
   const said = html("p", { class: "p4v-said", role: "status", "aria-live": "polite" });
-  const log = html("ol", { class: "p4v-log p4c-log", "aria-label": "All steps" });
+  const log = html("ol", { class: "p4v-log p4c-log", tabindex: 0, "aria-label": "All steps" });
   const ending = html("p", { class: "p4v-verdict" });
   const beside = html("div", { class: "p4c-beside" }, said, log, ending);
   const [old, stopAgeing] = ageing(model);
@@ -56,8 +56,8 @@ function render({ model, el }) {
     const step = data.steps[at];
     slider.value = at;
     slider.setAttribute("aria-valuetext", step.short);
-    back.disabled = at === 0;
-    next.disabled = at === data.steps.length - 1;
+    ends(back, at === 0);
+    ends(next, at === data.steps.length - 1);
     place.textContent = `${data.unit} ${at + 1} / ${data.steps.length}`;
     said.textContent = step.said;
     layer.innerHTML = step.layer;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from p4lab.systems.protect.entries import Placed
-from p4lab.systems.protect.views.chart import HEAD, LEFT, WIDTH, Band, Chart
+from p4lab.systems.protect.views.chart import HEAD, LEFT, TITLED, WIDTH, Band, Chart
 from p4lab.systems.protect.views.circle import legend
 from p4lab.systems.protect.views.copies import ACCEPTED, Arrival, arrivals, protecting
 from p4lab.systems.protect.views.steps import Step, StepView, Story
@@ -15,6 +15,8 @@ from p4lab.widgets.sent import Sent
 from p4lab.widgets.svg import Point, cross, dot, element, line, text
 
 WORD = 110.0  # units that the name of a link that is down takes
+WORDS = 260.0  # that a title takes, at most
+NAMED = 34.0  # from the title of the strip to that
 MOST_PACKETS = 40
 """More than lines can be told apart; what is left out is said"""
 
@@ -35,7 +37,7 @@ class TimeView(StepView):
         packets = sorted({way.packet for way in found})
         drawing = _Drawing(sent, placed, [way for way in found if way.packet < MOST_PACKETS])
         name = placed.connection.name
-        title = f"Connection {name}: every copy on its way, from above to below"
+        title = f"Connection {name}: every copy on its way, from top to bottom"
         if packets[-1] >= MOST_PACKETS:
             title += f"; the first {MOST_PACKETS} of {len(packets)} packets"
         steps = tuple(drawing.step(packet) for packet in packets if packet < MOST_PACKETS)
@@ -69,7 +71,7 @@ class _Drawing:
 
     def _stack(self) -> tuple[Band, Band]:
         first = Band(self._placed.pair[0], HEAD)
-        return first, Band(self._placed.pair[1], first.bottom + 46)
+        return first, Band(self._placed.pair[1], first.bottom + 52)
 
     @property
     def best(self) -> int:
@@ -177,7 +179,9 @@ class _Drawing:
         y, egress = self._strip, self._placed.connection.egress
         receiver = self._sent.stream.receivers[0].name
         yield line((LEFT, y), (self._chart.right, y), "p4c-rail")
-        yield text((LEFT, y - 34), f"what {egress} accepts, on its way to {receiver}", "p4c-name")
+        yield text(
+            (LEFT, y - NAMED), f"what {egress} accepts, on its way to {receiver}", "p4c-name"
+        )
         yield text((LEFT - 10, y + 4), egress, "p4c-router")
         for way in self._ways:
             if self._is_accepted(way):
@@ -221,13 +225,22 @@ class _Drawing:
         arrived = sorted((way for way in own if way.arrived is not None), key=lambda way: way.end)
         for way in arrived:
             x = self._chart.x(way.end - self._zero)
-            yield line((x, self._bands[way.path - 1].bottom), (x, self._strip + 20), "p4c-drop")
+            yield from self._drop(x, self._bands[way.path - 1].bottom)
         if len(arrived) == 2 and arrived[0].end < arrived[1].end:
             left, right = (self._chart.x(way.end - self._zero) for way in arrived)
             y = self._strip + 20
             yield line((left, y), (right, y), "p4c-skew")
             words = f"skew {milliseconds(arrived[1].end - arrived[0].end)}"
             yield text(((left + right) / 2, y - 5), words, "p4c-skew-word")
+
+    def _drop(self, x: float, top: float) -> Iterator[str]:
+        """A line down from where a copy arrives, but not through the words in its way."""
+        words = [self._bands[1].top - TITLED, self._strip - NAMED] if x < LEFT + WORDS else []
+        for y in words:
+            if y > top:
+                yield line((x, top), (x, y - 13), "p4c-drop")
+                top = y + 5
+        yield line((x, top), (x, self._strip + 20), "p4c-drop")
 
     def _said(self, way: Way) -> str:
         number = "without a number" if way.number is None else f"number {way.number}"

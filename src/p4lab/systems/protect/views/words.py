@@ -6,6 +6,7 @@ only where it is not, and as "by the rule".
 
 from __future__ import annotations
 
+from p4lab.plurals import count_of
 from p4lab.systems.protect.settings import ProtectSettings
 from p4lab.systems.protect.views.copies import ACCEPTED, DUPLICATE, ROGUE, Arrival
 
@@ -99,7 +100,7 @@ def window(settings: ProtectSettings) -> str:
 
 
 def _steps(count: int) -> str:
-    return f"{count} step" if count == 1 else f"{count} steps"
+    return count_of(count, "step")
 
 
 def verdict(arrival: Arrival, settings: ProtectSettings) -> str:
