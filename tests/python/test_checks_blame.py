@@ -153,5 +153,6 @@ def test_an_empty_action_is_where_its_line_is_missing() -> None:
     check = next(one for one in judge(course, course.starter).checks if one.story)
     assert check.id == "replicate-two" and check.story is not None
     assert check.story.place is not None
-    assert check.story.place.text == "action replicate() {"
-    assert check.story.why == "in this action nothing changes decision.mcast_grp"
+    task = "// TODO replicate: one copy for each path, by the group of the connection"
+    assert check.story.place.text == task
+    assert check.story.why == "here nothing changes decision.mcast_grp"

@@ -18,7 +18,6 @@ from p4lab.grading.attempts import attempt
 from p4lab.grading.course import Course, load
 from p4lab.grading.mutants import Answer, answers
 from p4lab.grading.proofs import bounds_of, student_program
-from p4lab.model.entries import MulticastGroup, Update
 from p4lab.prove import compare as proofs
 from p4lab.prove.assume import PromiseError, parse
 from p4lab.prove.compare import Bounds, Outcome, compare
@@ -367,15 +366,6 @@ def test_a_promise_keeps_entries_out() -> None:
     )
     outcome = compare(small(), other, Bounds(passes=1, promises=promises), 60)
     assert outcome.verdict == "equal", outcome
-
-
-def test_a_promise_keeps_numbers_of_copies_out() -> None:
-    """Copies get promised numbers instead of others, and none twice at a port."""
-    bounds = Bounds(instances=(1, 2))
-    group = MulticastGroup(7, ((3, 0), (3, 1), (4, 9), (3, 5)))
-    (kept,) = proofs.promised([Update("insert", group)], bounds)
-    assert kept.entity == MulticastGroup(7, ((3, 2), (3, 1), (4, 1)))
-    assert proofs.promised([Update("insert", group)], Bounds()) == (Update("insert", group),)
 
 
 @pytest.mark.parametrize("text", ["1 +", "f(x)", "1 < 2 < 3", "a if b else c", "-1", "'x'"])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from p4lab import _engine
-from p4lab.model.entries import MulticastGroup, RegisterCell, Update
+from p4lab.model.entries import RegisterCell, Update
 from p4lab.prove.assume import Expression
 from p4lab.prove.solver import Solver
 
@@ -32,7 +32,6 @@ NOISES = range(1, 65)
 less in one of them shows at once, one value of eight bits with one seed of four"""
 
 UNDEFINED = "a difference in what P4 leaves undefined was found, and no noise shows it"
-UNPROMISED = "a difference was found with numbers of copies that the lab rules out"
 
 Sent = list[tuple[int, bytes]]
 
@@ -70,9 +69,6 @@ class Bounds:
     wiring: tuple[int | None, tuple[tuple[int, int], ...], tuple[str, ...], bool] | None = None
     """For TNA: the port to the CPU; front ports in loopback, with their port metadata; registers
     that are a program's own business; whether programs differ if one takes more passes"""
-    instances: tuple[int, ...] = ()
-    """Numbers of the group's copies (empty: any). The solver does not know them: what it finds is
-    tried with them instead of its own."""
     undefined: bool = True
     """Whether what P4 leaves undefined is unknown; else it is zero"""
 
@@ -206,8 +202,6 @@ def _proved(
             return replace(outcome, verdict="undecided", why=why)
         if claimed["is_undefined"]:
             return replace(outcome, verdict="undecided", why=UNDEFINED)
-        if promised(claimed["updates"], bounds) != tuple(claimed["updates"]):
-            return replace(outcome, verdict="undecided", why=UNPROMISED)
         why = "what was found does not replay on the engine: a mistake in the prover"
         return replace(outcome, verdict="undecided", why=why, unreplayed=claimed)
     return replace(outcome, example=replayed)
@@ -240,9 +234,7 @@ def replay(
     both programs (unless that is not claimed), or if there is no difference. What depends on
     undefined values is tried with noise in them; the reference must not depend on any."""
     registers = tuple((name, index, value) for name, index, value in claimed["registers"])
-    written = promised(claimed["updates"], bounds)
-    is_claimed = is_claimed and written == tuple(claimed["updates"])
-    updates = (*written, *(cell(*register) for register in registers))
+    updates = (*claimed["updates"], *(cell(*register) for register in registers))
     shared = set(_registers(reference)) & set(_registers(student))
     cells = [(name, index) for name, index in claimed["after"] if name in shared]
     replaying = _Replaying(claimed, updates, cells, bounds)
@@ -278,28 +270,6 @@ def replay(
         ),
         seed,
     )
-
-
-def promised(updates: Sequence[Update], bounds: Bounds) -> tuple[Update, ...]:
-    """What is written, with no other numbers of copies than the bounds have: a copy with another
-    one gets the first that is free at its port, and is left out if there is none."""
-    return tuple(_promised(update, bounds.instances) for update in updates)
-
-
-def _promised(update: Update, instances: tuple[int, ...]) -> Update:
-    group = update.entity
-    if not instances or not isinstance(group, MulticastGroup):
-        return update
-    kept = {one for one in group.replicas if one[1] in instances}
-    replicas: list[tuple[int, int]] = []
-    for port, instance in group.replicas:
-        if (port, instance) not in kept:
-            free = (number for number in instances if (port, number) not in kept)
-            instance = next(free, instance)
-            kept.add((port, instance))
-        if instance in instances:
-            replicas.append((port, instance))
-    return replace(update, entity=replace(group, replicas=tuple(replicas)))
 
 
 @dataclass(frozen=True)

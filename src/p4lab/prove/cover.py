@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from p4lab import _engine
 from p4lab.model.entries import Update
-from p4lab.prove.compare import PICOSECONDS, Bounds, Example, promised, replay, switch_of
+from p4lab.prove.compare import PICOSECONDS, Bounds, Example, replay, switch_of
 from p4lab.prove.solver import Solver
 
 SHARE = 1 / 2
@@ -101,8 +101,7 @@ def _repeated(both: _Both, visits: Sequence[dict[str, Any]], bounds: Bounds) -> 
         # On a chip, tables say more together than the entries of two packets would.
         others = [one for one in visits if one is not first] if bounds.wiring is None else []
         together = [first, *others]
-        written = [u for visit in together for u in promised(visit["updates"], bounds)]
-        updates = _fitting(both, bounds, written)
+        updates = _fitting(both, bounds, [u for visit in together for u in visit["updates"]])
         rows = [(one["port"], one["packet"], 1) for one in together]
         rows[0] = (*rows[0][:2], MOST_TIMES)
         now = max(visit["now"] for visit in together) * PICOSECONDS
