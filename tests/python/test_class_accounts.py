@@ -251,7 +251,9 @@ def test_what_keeps_a_class_from_starting_is_a_sentence(
     with pytest.raises(ClassError, match=f"the proxy cannot read {wrong}; give --tls-cert"):
         serve.check(whole)
     whole.settings_file.write_text(written(Settings(**free_ports(), listen="192.0.2.1")))
-    with pytest.raises(ClassError, match=r"192.0.2.1 is no address .*\); give another listen in"):
+    with pytest.raises(
+        ClassError, match=r"cannot listen on 192.0.2.1, port .*\); give another listen in"
+    ):
         serve.check(whole)
     (whole.hub / "proxy.env").unlink()
     with pytest.raises(ClassError, match=r"proxy.env: No such file.*; .* class make ROSTER.csv"):

@@ -2,6 +2,7 @@
 
 use crate::coerce::article;
 use crate::types::{Kind, Type};
+use crate::wellformed::is_instance;
 use crate::{Checker, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
@@ -407,18 +408,7 @@ impl<'a> Checker<'a> {
         self.out.decls.insert(decl.id, decl);
         self.annotations(&decl.annotations);
         let declared = self.type_ref(ty);
-        if matches!(
-            declared,
-            Type::Named(
-                Kind::Extern
-                    | Kind::Package
-                    | Kind::Parser
-                    | Kind::Control
-                    | Kind::ParserType
-                    | Kind::ControlType,
-                ..
-            )
-        ) {
+        if is_instance(&declared) {
             self.instance_as_variable(decl, &declared, among_statements);
         } else if matches!(
             declared,

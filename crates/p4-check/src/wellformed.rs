@@ -129,20 +129,7 @@ impl<'a> Checker<'a> {
     /// Whether a value of the type can be returned; says why not at `ret`.
     pub(crate) fn return_type(&mut self, ret: &'a TypeRef) -> Type {
         let ty = self.type_ref(ret);
-        let bad = matches!(
-            ty,
-            Type::Int
-                | Type::DontCare
-                | Type::Named(
-                    Kind::Parser
-                        | Kind::Control
-                        | Kind::ParserType
-                        | Kind::ControlType
-                        | Kind::Package,
-                    ..
-                )
-        );
-        if bad {
+        if matches!(ty, Type::Int | Type::DontCare) || is_block(&ty) {
             let mut diagnostic = Diagnostic::error(
                 "E0310",
                 ret.span,
@@ -211,17 +198,7 @@ impl<'a> Checker<'a> {
     ) -> bool {
         let name = &decl.name.name;
         for arg in args {
-            if matches!(
-                arg,
-                Type::Named(
-                    Kind::Parser
-                        | Kind::Control
-                        | Kind::ParserType
-                        | Kind::ControlType
-                        | Kind::Package,
-                    ..
-                )
-            ) {
+            if is_block(arg) {
                 self.error(
                     "E0304",
                     span,
@@ -336,22 +313,31 @@ pub(crate) fn directed_allowed(ty: &Type) -> bool {
 
 /// Not an instance, a table, an action or the like.
 pub(crate) fn is_value(ty: &Type) -> bool {
-    !matches!(
+    let called = matches!(
         ty,
-        Type::Named(
-            Kind::Extern
-                | Kind::Package
-                | Kind::Parser
-                | Kind::Control
-                | Kind::ParserType
-                | Kind::ControlType,
-            ..
-        ) | Type::Action(_)
+        Type::Action(_)
             | Type::Function(_)
             | Type::Table(_)
             | Type::TableResult(_)
             | Type::ActionRun(_)
             | Type::TypeName(_)
+    );
+    !called && !is_instance(ty)
+}
+
+/// Whether constructors make it.
+pub(crate) fn is_instance(ty: &Type) -> bool {
+    matches!(ty, Type::Named(Kind::Extern, ..)) || is_block(ty)
+}
+
+/// Parsers, controls and packages, and the types of the first two.
+fn is_block(ty: &Type) -> bool {
+    matches!(
+        ty,
+        Type::Named(
+            Kind::Parser | Kind::Control | Kind::ParserType | Kind::ControlType | Kind::Package,
+            ..
+        )
     )
 }
 

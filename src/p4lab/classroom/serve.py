@@ -101,7 +101,7 @@ def _check_ports(place: Place, settings: Settings) -> None:
             if error.errno == errno.EADDRINUSE:
                 told = f"port {port} is in use; end what listens there (ss -ltnp shows it), or"
             else:
-                told = f"{host} is no address to listen at with port {port} ({_reason(error)});"
+                told = f"cannot listen on {host}, port {port} ({_reason(error)});"
                 name = "listen" if host == settings.listen else name
             raise ClassError(f"{told} give another {name} in {place.settings_file}.") from None
 
@@ -112,8 +112,9 @@ def _reason(error: OSError) -> str:
 
 
 def serve(place: Place) -> None:
-    """Proxy and hub until this process is told to end. Students' servers stay; the next hub finds
-    them. What both report goes to `Place.log`. Raises ClassError if one of them ends, OSError."""
+    """Runs proxy and hub until this process is told to stop. Students' servers keep running, and
+    the next hub takes them over. What both report goes to `Place.log`. Raises ClassError if one of
+    the two ends, OSError."""
     with place.log.open("ab") as log:
         # Ctrl-C is for this process, which ends each of them once.
         more = {
@@ -145,7 +146,7 @@ def _first_to_end(started: Mapping[str, subprocess.Popen[bytes]]) -> str:
 
 
 def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Ends them, whoever is impatient meanwhile."""
+    """Stops them all; a second Ctrl-C does not cut that short."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     for one in processes:

@@ -453,7 +453,7 @@ def _told(course: Course, given: Path | None, folder: Path, found: Submission) -
     name = f"{command()} check {course.name} FOLDER"
     if given is None:
         return (
-            f"there are no files of {course.name} here. To begin the lab: {begin}. "
+            f"this folder has no files of {course.name}. To begin the lab: {begin}. "
             f"If they are in another folder, name it: {name}"
         )
     if _holds_something(folder):  # a home, perhaps, and no place for a lab

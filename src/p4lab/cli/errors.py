@@ -23,8 +23,8 @@ def fail(message: str) -> NoReturn:
 
 
 def fail_in_file(error: FileError) -> NoReturn:
-    """Ends the verb with status 2 and an error that names file and line of every mistake itself, or
-    says in one sentence that there is no such file."""
+    """Ends the verb with status 2 and an error that names file and line of every mistake itself;
+    for a file that does not exist, that is one sentence."""
     if not error.problems[0].line:
         fail(f"{error}.")
     typer.echo(str(error), err=True)

@@ -86,7 +86,7 @@ def trace(
     )
     if stream > len(plan.streams):
         fail(
-            f"the lab has {count_of(len(plan.streams), 'stream')}, so there is no stream {stream}."
+            f"stream {stream} does not exist: the lab has {count_of(len(plan.streams), 'stream')}."
         )
     for name in router or ():
         if name not in {one.name for one in plan.topology.routers}:

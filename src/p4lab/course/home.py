@@ -101,8 +101,8 @@ def work_folder() -> Path:
 
 
 def work_on(lab: str) -> Path:
-    """The folder with a student's files of a lab, for notebooks and verbs that are told no other:
-    that of the environment variable P4LAB_FOLDER, or else one in `work_folder`."""
+    """Where a student's files for a lab are, unless a notebook or verb is given another folder: as
+    the environment variable P4LAB_FOLDER says, or else in `work_folder`."""
     return Path(os.environ.get(WORK_ENVIRONMENT) or work_folder() / lab).expanduser().resolve()
 
 

@@ -23,6 +23,7 @@ from p4lab.grading.mutants import Answer, answers
 from p4lab.grading.scenario import Case, Scenario
 from p4lab.grading.work import Work
 from p4lab.model.entries import TableEntry
+from p4lab.plurals import noun_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -184,6 +185,8 @@ def _say(case: Case) -> str:
     )
     ports = sorted({sending.port for sending in case.sendings})
     what = "A packet comes" if count == 1 else f"{count} packets come"
-    where = " and ".join(map(str, ports)) if len(ports) < 3 else f"{len(ports)} ports"
+    where = f"{noun_of(len(ports), 'port')} {' and '.join(map(str, ports))}"
+    if len(ports) > 2:
+        where = f"{len(ports)} ports"
     rows = f"entries in {' and '.join(tables)}" if tables else "tables that are empty"
-    return f"{what} in on port{'s' * (len(ports) > 1)} {where} of a switch with {rows}."
+    return f"{what} in on {where} of a switch with {rows}."

@@ -488,19 +488,23 @@ impl<'a> Bmv2<'_, 'a> {
             return;
         };
         for stmt in &apply.stmts {
-            let allowed = match &stmt.kind {
-                StmtKind::Call(call) => match self.checked.calls.get(&call.id).map(|c| c.kind) {
-                    Some(CallKind::ExternFunction(decl)) => {
-                        is_checksum_call(&decl.name.name, function)
-                    }
-                    Some(CallKind::BlockApply(_) | CallKind::TypeApply(_)) => true,
-                    _ => false,
-                },
-                StmtKind::Decl(_) | StmtKind::Empty => true,
-                _ => false,
+            let called = match &stmt.kind {
+                StmtKind::Call(call) => self.checked.calls.get(&call.id).map(|call| call.kind),
+                _ => None,
+            };
+            let (allowed, other) = match called {
+                Some(CallKind::ExternFunction(decl)) => {
+                    let name = &*decl.name.name;
+                    (is_checksum_call(name, function), name.contains("_checksum"))
+                }
+                Some(CallKind::BlockApply(_) | CallKind::TypeApply(_)) => (true, false),
+                _ => (
+                    matches!(stmt.kind, StmtKind::Decl(_) | StmtKind::Empty),
+                    false,
+                ),
             };
             if !allowed {
-                let hint = match (self.checksum_called(stmt), function) {
+                let hint = match (other, function) {
                     (true, "verify_checksum") => {
                         "the second block of the package verifies checksums, the fifth updates them"
                     }
@@ -517,17 +521,6 @@ impl<'a> Bmv2<'_, 'a> {
                 );
             }
         }
-    }
-
-    /// Whether the statement is a call of the functions for checksums.
-    fn checksum_called(&self, stmt: &Stmt) -> bool {
-        let StmtKind::Call(call) = &stmt.kind else {
-            return false;
-        };
-        matches!(
-            self.checked.calls.get(&call.id).map(|c| c.kind),
-            Some(CallKind::ExternFunction(decl)) if decl.name.name.contains("_checksum")
-        )
     }
 
     /// A deparser emits one header after the other; a condition is a header's validity.

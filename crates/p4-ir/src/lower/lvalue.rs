@@ -89,10 +89,11 @@ impl<'a> Lowerer<'a, '_> {
                     return self.field(place, &number);
                 }
                 let stack = place.ty();
-                let is_known = self.eval(index).is_some();
                 match place {
                     // The elements of an array in a header are as valid as that.
-                    Loc::Static { slot, valid, .. } if is_known || valid.is_none() => {
+                    Loc::Static { slot, valid, .. }
+                        if valid.is_none() || self.eval(index).is_some() =>
+                    {
                         let element = self.picked(slot, &stack, index)?;
                         Some(element.in_header(valid))
                     }

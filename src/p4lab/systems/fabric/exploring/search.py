@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from p4lab import _engine
-from p4lab.plurals import count_of
+from p4lab.plurals import count_of, noun_of
 from p4lab.systems.fabric.exploring.cases import STEP, Case
 from p4lab.systems.fabric.parameters import in_force
 from p4lab.systems.fabric.views import words
@@ -73,7 +73,7 @@ def told(schedule: Sequence[int]) -> str:
     parts = []
     for step, chosen in enumerate(schedule, 1):
         if flows := _flows(chosen):
-            parts.append(f"step {step}: flow{'s' * (len(flows) > 1)} {words.listed(flows)}")
+            parts.append(f"step {step}: {noun_of(len(flows), 'flow')} {words.listed(flows)}")
     return "; ".join(parts)
 
 
