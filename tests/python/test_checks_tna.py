@@ -201,7 +201,7 @@ def scenario(**tables) -> Scenario:
         ({"default": [{"table": "loop_count", "action": "drop"}]}, "no single action drop"),
         (
             {"default": [{"table": "loop_count", "action": "use_loops", "at": 3}]},
-            "only 0 packets",
+            "0 packets are sent",
         ),
         ({"carried": [{"ports": [68]}]}, "packets 1 to 0"),
     ],

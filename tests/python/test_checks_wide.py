@@ -102,7 +102,7 @@ def test_time_passes_between_packets_and_is_told(course: Course) -> None:
     ("text", "said"),
     [
         ("[[send]]\nport = 1\nwait = -1\nlike = 'flow'", "time does not run backwards"),
-        ("[[group]]\nid = 1\nports = [2, 3]\ninstances = [1]", "2 ports and 1 instances"),
+        ("[[group]]\nid = 1\nports = [2, 3]\ninstances = [1]", "2 ports and 1 instance"),
     ],
 )
 def test_what_cannot_be_done_is_named(course: Course, text: str, said: str) -> None:

@@ -112,13 +112,30 @@ def stf_scripts(lab: str) -> list[Path]:
     return sorted((program.parent / tests).glob("*.stf"))
 
 
+# In an Ethernet frame: bytes 12 and 13, the EtherType of IPv4; 18 and 19, the identification; 23, the
+# protocol of a tunnel of 1+1 protection; 24 and 25, the checksum of the IPv4 header.
+TUNNELLED = re.compile(r"([0-9a-f]{24}080045......)....(.{6}fd)....")
+
+
+def without_identification(line: str) -> str:
+    """An expected packet of lab 03, in which what the handout leaves to the student may be anything:
+    the identification of the header that is put in front, and with it the checksum."""
+    if not line.startswith("expect "):
+        return line
+    verb, port, packet = line.split(maxsplit=2)
+    packet = TUNNELLED.sub(r"\1****\2****", packet.replace(" ", ""))
+    return f"{verb} {port} {packet}"
+
+
 @pytest.fixture
 def passes(tmp_path):
     """Whether a program passes a script. What its registers hold is its own business."""
 
-    def run(program: _engine.Program, script: Path) -> dict:
+    def run(program: _engine.Program, script: Path, own: bool = False) -> dict:
         lines = script.read_text(encoding="utf-8").splitlines(keepends=True)
         kept = [line for line in lines if not line.startswith("check_register")]
+        if own:
+            kept = [without_identification(line) for line in kept]
         copy = tmp_path / script.name
         copy.write_text("".join(kept), encoding="utf-8")
         return _engine.stf(program, str(copy))
@@ -144,7 +161,7 @@ def test_a_right_answer_passes_the_stf_tests(lab, answer, tmp_path, passes):
     for script in scripts:
         compiled = _engine.compile(str(tmp_path / student.program), [], defines_of(script))
         assert compiled.program is not None, compiled.render()
-        report = passes(compiled.program, script)
+        report = passes(compiled.program, script, own=lab == "03-protect")
         assert report["passed"], report["text"]
 
 
