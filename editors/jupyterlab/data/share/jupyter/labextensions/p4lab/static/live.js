@@ -1,7 +1,8 @@
-// The student's P4 file on the left and the living network on the right, as soon as JupyterLab is there.
+// The student's P4 file on the left and the living network on the right, as soon as JupyterLab is there,
+// and in front what a link asked for.
 //
-// `./lab notebook` names the lab and its files (p4lab.notebook.server); in any other JupyterLab this does
-// nothing. The network's view comes from a kernel of its own: no cell of a notebook can hold it up.
+// `./lab notebook` names the lab and its files (p4lab.notebook.server); any other JupyterLab has no network
+// beside. The network's view comes from a kernel of its own: no cell of a notebook can hold it up.
 
 const RESTART_MILLISECONDS = 3000;
 const VIEW = "application/vnd.jupyter.widget-view+json";
@@ -193,3 +194,15 @@ export const live = ({ coreutils, widgets }) => ({
     if (layout) arrange(app, widgets, layout);
   },
 });
+
+// JupyterLite opens the document of `?path=` while the tabs of the last visit still come back, and
+// whichever is last is in front. Who follows a link wants what it names.
+export const asked = {
+  id: "p4lab:asked",
+  description: "Brings the document that a link asked for to the front.",
+  autoStart: true,
+  activate: (app) => {
+    const path = new URLSearchParams(location.search).getAll("path").pop();
+    if (path) app.restored.then(() => app.commands.execute("docmanager:open", { path }));
+  },
+};
