@@ -30,6 +30,8 @@ pub struct Bounds {
     pub sessions: Vec<(Option<u16>, Option<u16>)>,
     /// Copies that the one multicast group has at most
     pub copies: u32,
+    /// The numbers that these copies may have; none named: any
+    pub instances: Vec<u16>,
     /// The first and the last port with a cable: where packets arrive and where the copies of a
     /// group leave; `None`: any but the one that stands for dropping
     pub cables: Option<(u16, u16)>,
@@ -74,6 +76,7 @@ impl Default for Bounds {
             states: 64,
             sessions: vec![(None, None)],
             copies: 2,
+            instances: Vec::new(),
             cables: None,
             ports: Vec::new(),
             assumptions: Vec::new(),
@@ -1159,6 +1162,16 @@ fn group(bounds: &Bounds, terms: &mut Terms, axioms: &mut Vec<Term>) -> Group {
             let (a, b) = (terms.equal(before.1, port), terms.equal(before.2, rid));
             let same = terms.and(a, b);
             axioms.push(terms.not(same));
+        }
+        if !bounds.instances.is_empty() {
+            let numbers = bounds.instances.iter();
+            let any: Vec<Term> = numbers
+                .map(|number| {
+                    let number = terms.number((*number).into(), 16);
+                    terms.equal(rid, number)
+                })
+                .collect();
+            axioms.push(terms.any(&any));
         }
         copies.push((is_there, port, rid));
     }

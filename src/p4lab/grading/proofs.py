@@ -6,6 +6,7 @@ The table [prove] of lab.toml says what of the switch's state is fixed or promis
     sessions = { 1 = 509 }       # clone sessions and their ports
     cables = [1, 508]            # first and last port with a cable
     ports = [510]                # where packets arrive besides
+    instances = [1, 2]           # numbers that the copies of the multicast group may have
     entries = 2                  # per table
     passes = 4
 
@@ -93,6 +94,7 @@ class _Prove(BaseModel):
     sessions: dict[int, int] = {}
     cables: tuple[_Port, _Port] | None = None
     ports: list[_Port] = []
+    instances: list[Annotated[int, Field(ge=0, le=0xFFFF)]] = []
     entries: Annotated[int, Field(ge=1, le=16)] = 2
     passes: Annotated[int, Field(ge=1, le=64)] = 4
     promise: list[_Promise] = []
@@ -135,6 +137,7 @@ def bounds_of(lab: str) -> Bounds:
         sessions=tuple(own.sessions.items()) or Bounds.sessions,
         cables=own.cables,
         ports=tuple(own.ports),
+        instances=tuple(own.instances),
         promises=tuple(promises),
         registers=tuple(registers),
         counters=tuple(own.counters),

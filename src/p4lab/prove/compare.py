@@ -39,16 +39,17 @@ Sent = list[tuple[int, bytes]]
 @dataclass(frozen=True)
 class Bounds:
     """What is covered: entries per table, passes of a packet and what becomes of it, lengths tried
-    of each varbit field, bytes of the longest packet, copies of the one multicast group; clone
-    sessions as (number, port), None for any; the first and the last port with a cable, where
-    packets arrive and the group's copies leave (None: any but 511); other ports where packets
-    arrive."""
+    of each varbit field, bytes of the longest packet, copies of the one multicast group and the
+    numbers that these may have (none: any); clone sessions as (number, port), None for any; the
+    first and the last port with a cable, where packets arrive and the group's copies leave (None:
+    any but 511); other ports where packets arrive."""
 
     entries: int = 2
     passes: int = 4
     varbits: int = 1
     bytes: int = 1514
     copies: int = 2
+    instances: tuple[int, ...] = ()
     sessions: tuple[tuple[int | None, int | None], ...] = ((None, None),)
     cables: tuple[int, int] | None = None
     ports: tuple[int, ...] = ()
