@@ -254,7 +254,8 @@ impl<'a> Checker<'a> {
                 }
             } else if signature.compile_time && wanted == Type::Int && given.fixed_width().is_some()
             {
-                // An extern's parameter of type int takes a number of any width.
+                // A parameter of type int takes a number of any width.
+                self.directionless_argument(param, &arg.value, &given, signature);
             } else if self.coerce(&arg.value, &wanted) {
                 let found = self.resolved(&wanted);
                 self.argument_type(param, &arg.value, &found, signature);

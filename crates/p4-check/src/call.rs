@@ -5,7 +5,6 @@ use crate::hints::counted;
 use crate::types::{Kind, Type};
 use crate::value::Value;
 use crate::{Builtin, CallKind, Checker, Def};
-use num_bigint::BigInt;
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
@@ -366,14 +365,19 @@ impl<'a> Checker<'a> {
             Some(size) if args.is_empty() => {
                 self.note_call(
                     call,
-                    CallKind::Builtin(Builtin::Size),
+                    CallKind::Builtin(Builtin::Size(size)),
                     Vec::new(),
                     Vec::new(),
                 );
-                self.out
-                    .values
-                    .insert(call.id, Value::Int(BigInt::from(size)));
                 Type::Int
+            }
+            Some(_) => {
+                self.error(
+                    "E0332",
+                    call.span,
+                    format!("`{}` takes no arguments", member.name),
+                );
+                Type::Unknown
             }
             _ => {
                 self.error(

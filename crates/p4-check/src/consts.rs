@@ -143,7 +143,7 @@ impl<'a> Checked<'a> {
             ExprKind::Struct { fields, .. } => self.eval_struct(expr, fields, params),
             ExprKind::Invalid => Some(Value::InvalidHeader),
             ExprKind::Call { args, .. } => match self.calls.get(&expr.id)?.kind {
-                CallKind::Builtin(Builtin::Size) => self.values.get(&expr.id).cloned(),
+                CallKind::Builtin(Builtin::Size(size)) => Some(Value::Int(size.into())),
                 // A failed assertion has been reported.
                 CallKind::ExternFunction(decl) if &*decl.name.name == "static_assert" => {
                     Some(Value::Bool(true))

@@ -122,8 +122,8 @@ pub enum Builtin {
     SetInvalid,
     PushFront,
     PopFront,
-    /// `minSizeInBits` and so on: the value is in `Checked::values`.
-    Size,
+    /// `minSizeInBits()` and so on, of what has this size
+    Size(u64),
 }
 
 /// A checked program: the tree and what was found out about it. When `diagnostics` holds an error,

@@ -116,7 +116,7 @@ impl<'a> Walk<'_, 'a> {
                 effect.read(&all, false);
                 effect.write(&all, Written::Computed);
             }
-            Builtin::Size => {}
+            Builtin::Size(_) => {}
         }
     }
 

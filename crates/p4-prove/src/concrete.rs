@@ -37,7 +37,7 @@ pub(crate) fn confirm(
 ) -> Option<Counterexample> {
     let mut terms = Terms::of_values(unknowns, model);
     let (mut world, _) = World::new(both[0].program(), bounds, &mut terms).ok()?;
-    world.share_registers(both[1].program());
+    world.share_registers(both.map(Target::program));
     let patient = Bounds {
         passes: ENDLESS,
         varbits: u32::MAX,

@@ -25,7 +25,7 @@ impl<'a, 's> Setting<'a, 's> {
         if let Some(misfit) = world.misfit(both[1].program()) {
             return Err(misfit);
         }
-        world.share_registers(both[1].program());
+        world.share_registers(both.map(Target::program));
         let codes = [
             Code::new(both[0], bounds, &mut terms)?,
             Code::new(both[1], bounds, &mut terms)?,

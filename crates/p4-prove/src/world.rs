@@ -241,6 +241,16 @@ fn registers(program: &Program, bounds: &Bounds) -> Vec<String> {
         .collect()
 }
 
+/// The widths of what a cell of that register holds, if there is such a register
+fn cells_of(program: &Program, name: &str) -> Option<Vec<u32>> {
+    let mut instances = program.instances.iter();
+    let register = instances.find(|own| {
+        *own.name == *name && matches!(&*own.extern_type, "register" | "Register")
+    })?;
+    let leaves = register.types.first()?.leaves.iter();
+    Some(leaves.map(|(_, width, _)| *width).collect())
+}
+
 /// The full names of the counters that are compared
 fn counters(program: &Program, bounds: &Bounds) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
@@ -390,11 +400,14 @@ impl World {
         terms.all(&all)
     }
 
-    /// Registers that `program` has not hold zeros in the other program as well: what is in them would
-    /// have come there by packets, and no packet has come to this one.
-    pub fn share_registers(&mut self, program: &Program) {
-        let others = registers(program, &Bounds::default());
-        self.registers.retain(|name| others.contains(name));
+    /// Registers that not both programs have, with the same cells, hold zeros: what is in them would
+    /// have come there by packets, and no packet has come to the program that lacks them.
+    pub fn share_registers(&mut self, both: [&Program; 2]) {
+        let [own, other] = both;
+        self.registers.retain(|name| {
+            let cells = cells_of(own, name);
+            cells.is_some() && cells == cells_of(other, name)
+        });
     }
 
     /// Whether a port of a chip leads back to its own ingress

@@ -127,6 +127,10 @@ impl Program {
             if let Some(unit) = unit(instance) {
                 dict.set_item("unit", unit)?;
             }
+            if let Some(first) = instance.types.first() {
+                let widths = first.leaves.iter().map(|(_, width, _)| *width);
+                dict.set_item("widths", widths.collect::<Vec<u32>>())?;
+            }
             instances.append(dict)?;
         }
         summary.set_item("instances", instances)?;

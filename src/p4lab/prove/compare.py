@@ -190,7 +190,7 @@ def _proved(
         seconds=solver.clock(),
         has_meters=_has_meters(reference),
     )
-    if outcome.verdict == "equal" and _registers(reference) != _registers(student):
+    if outcome.verdict == "equal" and registers(reference) != registers(student):
         why = "the programs keep other registers, which the next packet would meet"
         return replace(outcome, verdict="undecided", why=why)
     if outcome.verdict != "different":
@@ -236,7 +236,7 @@ def replay(
     undefined values is tried with noise in them; the reference must not depend on any."""
     registers = tuple((name, index, value) for name, index, value in claimed["registers"])
     updates = (*claimed["updates"], *(cell(*register) for register in registers))
-    shared = set(_registers(reference)) & set(_registers(student))
+    shared = {name for name, _ in registers(reference) & registers(student)}
     cells = [(name, index) for name, index in claimed["after"] if name in shared]
     replaying = _Replaying(claimed, updates, cells, bounds)
     own, other = replaying.of(reference), replaying.of(student)
@@ -338,9 +338,10 @@ def _read(switch: _engine.Switch, register: str, index: int, bounds: Bounds) -> 
     return switch.read_register(register, index & (1 << 30) - 1, index >> 30)
 
 
-def _registers(program: _engine.Program) -> list[str]:
-    instances = program.summary["instances"]
-    return sorted(i["name"] for i in instances if i["type"] in ("register", "Register"))
+def registers(program: _engine.Program) -> set[tuple[str, tuple[int, ...]]]:
+    """The names of a program's registers, with the widths (in bits) of what a cell holds."""
+    kept = (i for i in program.summary["instances"] if i["type"] in ("register", "Register"))
+    return {(one["name"], tuple(one["widths"])) for one in kept}
 
 
 def _has_meters(program: _engine.Program) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from p4lab import _engine
 from p4lab.model.entries import Update
-from p4lab.prove.compare import PICOSECONDS, Bounds, Example, replay, switch_of
+from p4lab.prove.compare import PICOSECONDS, Bounds, Example, registers, replay, switch_of
 from p4lab.prove.solver import Solver
 
 SHARE = 1 / 2
@@ -80,13 +80,8 @@ def _examples(
             example = replay(*both, visit, bounds, is_claimed=False)
             if example is not None:
                 yield example
-    if _registers(student) - _registers(reference):
+    if registers(student) - registers(reference):
         yield from _repeated(both, visits, bounds)
-
-
-def _registers(program: _engine.Program) -> set[str]:
-    instances = program.summary["instances"]
-    return {one["name"] for one in instances if one["type"] in ("register", "Register")}
 
 
 _Both = tuple[_engine.Program, _engine.Program]

@@ -131,6 +131,7 @@ impl<'a> Bmv2<'_, 'a> {
                     }
                     for key in keys {
                         self.match_kind(&key.match_kind);
+                        self.key_of_errors(&key.expr);
                     }
                 }
                 PropertyValue::Actions(actions) => {
@@ -163,6 +164,17 @@ impl<'a> Bmv2<'_, 'a> {
                     kind.name
                 ),
                 format!("there are {}", MATCH_KINDS.join(", ")),
+            );
+        }
+    }
+
+    fn key_of_errors(&mut self, key: &Expr) {
+        if *self.checked.expr_type(key.id) == Type::Error {
+            self.found.warn(
+                "W0625",
+                key.span,
+                "not portable to bmv2: an error cannot be part of a key",
+                "compare it with `if`, or set a number of bits by it and match that",
             );
         }
     }
@@ -392,6 +404,26 @@ impl<'a> Bmv2<'_, 'a> {
         let lists = name.ends_with("_checksum") || name.ends_with("_checksum_with_payload");
         if let (true, ExprKind::Call { args, .. }) = (lists, &expr.kind) {
             self.checksum_fields(args.get(1).map(|arg| &arg.value));
+        }
+        if let ("hash", ExprKind::Call { args, .. }) = (name, &expr.kind) {
+            self.hashed(args);
+        }
+    }
+
+    /// `hash` takes several fields, in a list or struct.
+    fn hashed(&mut self, args: &[Arg]) {
+        let named = |arg: &&Arg| arg.name.as_ref().is_some_and(|own| &*own.name == "data");
+        let Some(data) = args.iter().find(named).or(args.get(3)) else {
+            return;
+        };
+        let ty = self.checked.expr_type(data.value.id);
+        if ty.fixed_width().is_some() || matches!(self.checked.underlying(ty), Type::Bit(_) | Type::Signed(_) | Type::Bool) {
+            self.found.warn(
+                "W0626",
+                data.value.span,
+                "not portable to bmv2: what `hash` takes is a list of fields there, or a struct",
+                "put braces around it: `{ field }`",
+            );
         }
     }
 

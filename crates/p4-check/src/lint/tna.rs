@@ -12,6 +12,8 @@ use p4_syntax::span::Span;
 use std::collections::{BTreeMap, BTreeSet};
 
 const MOST_ACTIONS: usize = 4;
+/// Fields of the packet that the ALU of a register takes in.
+const MOST_INPUTS: usize = 2;
 const MOST_COMPARISONS: usize = 2;
 const MIRROR_BITS: u64 = 32 * 8;
 const RESUBMIT_BITS: u64 = 64;
@@ -107,6 +109,7 @@ impl<'a> Tna<'_, 'a> {
         for method in body.iter().flatten() {
             if let DeclKind::Function { params, .. } = &method.kind {
                 self.comparisons(method, params);
+                self.inputs(method, params);
             }
         }
     }
@@ -168,6 +171,46 @@ impl<'a> Tna<'_, 'a> {
                 span,
                 "not portable to Tofino: a RegisterAction compares its cell with one field of the packet, not fields with each other",
                 "compare them before, and hand the result over; the chip's assembler says `Can't have more than one phv_ixb operand to an SALU compare`",
+            );
+        }
+    }
+
+    /// The fields of the packet that the body of a RegisterAction takes.
+    fn inputs(&mut self, method: &'a Decl, params: &'a [Param]) {
+        let own: Vec<&str> = params.iter().map(|param| &*param.name.name).collect();
+        let copies = self.copies(method, &own);
+        let mut taken = BTreeSet::new();
+        let mut beyond = None;
+        walk::nodes_of(method, &mut |node| {
+            let value = match node {
+                Node::Decl(decl) => match &decl.kind {
+                    DeclKind::Variable { init, .. } => init.as_ref(),
+                    _ => None,
+                },
+                Node::Stmt(stmt) => match &stmt.kind {
+                    StmtKind::Assign { rhs, .. } | StmtKind::AssignOp { rhs, .. } => Some(rhs),
+                    StmtKind::If { cond, .. } => Some(cond),
+                    _ => None,
+                },
+                _ => None,
+            };
+            if let Some(value) = value {
+                self.fields(value, &own, &copies, &mut taken);
+                if taken.len() > MOST_INPUTS && beyond.is_none() {
+                    beyond = Some(value.span);
+                }
+            }
+        });
+        if let Some(span) = beyond {
+            let fields: Vec<String> = taken.into_iter().collect();
+            self.found.warn(
+                "W0743",
+                span,
+                format!(
+                    "not portable to Tofino: a RegisterAction takes at most {MOST_INPUTS} fields of the packet, not {}",
+                    fields.join(", ")
+                ),
+                "compute before what can be computed before, and hand over the results; the chip's compiler says `requires more than 2 PHV inputs`",
             );
         }
     }
@@ -236,8 +279,15 @@ impl<'a> Tna<'_, 'a> {
             }
             return;
         }
+        // What is called is no field; what it is called with may be.
+        let called = match &expr.kind {
+            ExprKind::Call { func, .. } => Some(func.id),
+            _ => None,
+        };
         for child in expr.children() {
-            self.fields(child, own, copies, fields);
+            if Some(child.id) != called {
+                self.fields(child, own, copies, fields);
+            }
         }
     }
 

@@ -180,6 +180,13 @@ fn calls_belong_to_their_blocks_of_bmv2() {
     assert_eq!(said(update, "", "", verify), ["W0606", "W0606"]);
     assert_eq!(said("", verify, payload, ""), ["W0623", "W0623"]);
     assert_eq!(said("", "", digest, ""), ["W0624"]);
+    let hash = |data: &str| {
+        let call = format!("hash(hdr.h.sum, HashAlgorithm.crc16, 16w0, {data}, 16w9);");
+        said("", &call, "", "")
+    };
+    assert_eq!(hash("{ hdr.h.a }"), none);
+    assert_eq!(hash("hdr.h"), none);
+    assert_eq!(hash("hdr.h.a"), ["W0626"]);
 }
 
 /// Which of these p4c-bm2-ss takes for what we take it for was tried; in parentheses it always does.

@@ -5,7 +5,9 @@ use super::{
     ActionRoutine, BlockInstance, Env, FunctionRoutine, InstanceRef, Lowerer, Routine, MAX_DEPTH,
 };
 use crate::ir::*;
+use num_bigint::BigInt;
 use p4_check::types::Type;
+use p4_check::value::Value;
 use p4_check::{CallInfo, CallKind, Def};
 use p4_syntax::ast::{self, Arg, Decl, DeclKind, Direction, Expr, ExprKind, NodeId, Param};
 use p4_syntax::HashMap;
@@ -114,6 +116,9 @@ impl<'a> Lowerer<'a, '_> {
             let Some((slot, ty)) = slots.get(i).cloned() else {
                 continue;
             };
+            if ty == Type::Int {
+                continue; // it is in the routine already
+            }
             let n = self.words_of(&ty);
             let Some(expr) = argument(param, i, order, args) else {
                 continue;
@@ -158,7 +163,8 @@ impl<'a> Lowerer<'a, '_> {
         let DeclKind::Function { params, .. } = &decl.kind else {
             return None;
         };
-        let function = self.function_routine(decl, types)?;
+        let numbers = self.numbers(params, info, args)?;
+        let function = self.function_routine(decl, types, &numbers)?;
         self.call_implemented(params, &function, info, args)
     }
 
@@ -178,8 +184,38 @@ impl<'a> Lowerer<'a, '_> {
         Some(d)
     }
 
-    fn function_routine(&mut self, decl: &'a Decl, types: Vec<Type>) -> Option<FunctionRoutine> {
-        let key = (decl.id, types.clone());
+    /// The arguments for parameters of type int: what is called is lowered for each of them anew, as
+    /// nothing holds a number without a width at run time.
+    pub(super) fn numbers(
+        &mut self,
+        params: &'a [Param],
+        info: &CallInfo<'a>,
+        args: &'a [Arg],
+    ) -> Option<Vec<(NodeId, BigInt)>> {
+        let mut numbers = Vec::new();
+        for (i, param) in params.iter().enumerate() {
+            if self.type_ref(&param.ty) != Type::Int {
+                continue;
+            }
+            let given = argument(param, i, &info.args, args)?;
+            let Some(value) = self.eval(given).and_then(|value| value.as_int().cloned()) else {
+                let message = "a number without a width must be known at compile time here";
+                self.refuse("E0603", given.span, message);
+                return None;
+            };
+            numbers.push((param.id, value));
+        }
+        Some(numbers)
+    }
+
+    fn function_routine(
+        &mut self,
+        decl: &'a Decl,
+        types: Vec<Type>,
+        numbers: &[(NodeId, BigInt)],
+    ) -> Option<FunctionRoutine> {
+        let values = numbers.iter().map(|(_, value)| value.clone());
+        let key = (decl.id, types.clone(), values.collect());
         if let Some(known) = self.functions.get(&key) {
             return Some(known.clone());
         }
@@ -195,6 +231,9 @@ impl<'a> Lowerer<'a, '_> {
         let mut env = Env::default();
         for (i, ty) in types.into_iter().enumerate() {
             env.types.insert((decl.id, i as u32), ty);
+        }
+        for (param, value) in numbers {
+            env.values.insert(*param, Value::Int(value.clone()));
         }
         let outer = std::mem::replace(&mut self.env, env);
         let slots = self.param_slots(params);

@@ -36,6 +36,13 @@ impl<'a> Lowerer<'a, '_> {
             }
             _ => {}
         }
+        if from == Type::Int && self.eval(expr).is_none() {
+            self.refuse(
+                "E0603",
+                expr.span,
+                "a number without a width must be known at compile time here",
+            );
+        }
         let slot = self.raw_value(expr, &from);
         debug_assert!(
             !matches!(from, Type::Unknown),
@@ -339,7 +346,7 @@ impl<'a> Lowerer<'a, '_> {
             ExprKind::Call { func, .. } => {
                 let pure = matches!(
                     self.checked.calls.get(&expr.id).map(|c| c.kind),
-                    Some(CallKind::Builtin(Builtin::IsValid | Builtin::Size))
+                    Some(CallKind::Builtin(Builtin::IsValid | Builtin::Size(_)))
                 );
                 let base = match &func.kind {
                     ExprKind::Member(base, _) => self.has_side_effects(base),

@@ -31,6 +31,7 @@ use crate::ir::*;
 use crate::written::Noted;
 use layout::Shape;
 use lvalue::Loc;
+use num_bigint::BigInt;
 use p4_check::types::Type;
 use p4_check::value::Value;
 use p4_check::Checked;
@@ -184,7 +185,8 @@ struct Lowerer<'a, 'c> {
     env: Env<'a>,
     /// Instances and functions of the top level
     globals: HashMap<NodeId, InstanceRef<'a>>,
-    functions: HashMap<(NodeId, Vec<Type>), FunctionRoutine>,
+    /// By type arguments, and arguments for parameters of type int
+    functions: HashMap<(NodeId, Vec<Type>, Vec<BigInt>), FunctionRoutine>,
     /// Abstract methods that instances implement
     methods: HashMap<(InstanceId, Name), FunctionRoutine>,
     shapes: HashMap<Type, Rc<Shape>>,

@@ -397,6 +397,25 @@ impl<'a> Lowerer<'a, '_> {
                 bound.push(None);
                 continue;
             }
+            if let (Type::Int, Some(expr)) = (&ty, exprs[i]) {
+                match self.eval(expr) {
+                    Some(value) if !shared => {
+                        env.values.insert(param.id, value);
+                    }
+                    Some(_) => self.refuse(
+                        "E0603",
+                        expr.span,
+                        "an instance that is applied in several places takes no number without a width",
+                    ),
+                    None => self.refuse(
+                        "E0603",
+                        expr.span,
+                        "a number without a width must be known at compile time here",
+                    ),
+                }
+                bound.push(None);
+                continue;
+            }
             let alias = match &places[i] {
                 Some(place @ Loc::Static { .. })
                     if !shared && !apart && !self.overlaps(i, &places) =>

@@ -56,7 +56,7 @@ impl<'a> Lowerer<'a, '_> {
                     this.emit(Op::StackShift { stack, by });
                 });
             }
-            Builtin::Size => {}
+            Builtin::Size(_) => {}
         }
         None
     }

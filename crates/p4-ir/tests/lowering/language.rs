@@ -399,3 +399,35 @@ fn a_sub_parser_uses_the_arguments_of_its_instance() {
     bench.load(&[5, 1, 2, 3, 4, 5, 6]);
     assert_eq!(bench.parse(), Outcome::Rejected { error: 4 });
 }
+
+/// 8.24 and 7.1.6.5: a number without a width that became one only by its use was read as 0.
+#[test]
+fn numbers_without_a_width_have_their_value_everywhere() {
+    let declarations = "
+        header a_t { bit<8> v; bit<16> w; varbit<32> o; }
+        bit<8> plus(int n, in bit<8> x) { return x + n; }
+        bit<8> twice(int n, in bit<8> x) { return plus(n * 2, x) + (n + 1 == 4 ? 8w1 : 0); }
+        bit<8> last(int n = 300) { return n[7:0]; }
+        bit<8> same(in bit<8> x) { return x; }
+        control add(inout bit<8> x, int n) { apply { x = x + n; } }
+        control each(inout bit<8> x)(int n) { apply { for (bit<8> i = 0; i < n; i = i + 1) { x = x + 1; } } }
+        const bit<8> SIZE = a_t.minSizeInBytes();";
+    for (value, expected) in [
+        ("a.minSizeInBytes()", 3),
+        ("a.maxSizeInBytes()", 7),
+        ("meta.x + a.minSizeInBits()", 26),
+        ("a.minSizeInBytes() * meta.x", 6),
+        ("same(a.minSizeInBytes())", 3),
+        ("a.minSizeInBytes() == meta.x + 1 ? 8w1 : 0", 1),
+        ("SIZE", 3),
+        ("plus(5, meta.x)", 7),
+        ("plus(5, meta.x) + plus(6, meta.x)", 15),
+        ("twice(3, meta.x)", 9),
+        ("last() + last(1)", 45),
+    ] {
+        let body = format!("a_t a; meta.y = {value};");
+        assert_eq!(after(declarations, "", &body, 2, &["y"]), [expected], "{value}");
+    }
+    let body = "add.apply(meta.y, 5); add.apply(meta.y, 6); switch (meta.x) { 2: { meta.y = meta.y + 1; } }";
+    assert_eq!(after(declarations, "", body, 2, &["y"]), [12]);
+}

@@ -8,6 +8,7 @@ use crate::ast::{
     Annotation, Decl, DeclKind, Direction, EnumMember, Field, Ident, Param, TypeKind, TypeRef,
 };
 use crate::diag::Diagnostic;
+use crate::similar::edit_distance;
 use crate::span::Span;
 use crate::token::TokenKind;
 
@@ -192,6 +193,11 @@ impl Parser {
             self.bump();
         }
         let ty = self.type_ref()?;
+        if self.begins_type() && !self.kind().is_name() {
+            if let TypeKind::Name(path) = &ty.kind {
+                return Err(self.no_direction(&path.ident));
+            }
+        }
         let (ty, name) = self.declarator(ty, "the name of the parameter")?;
         let default = match self.eat(TokenKind::Assign) {
             true => Some(self.expression()?),
@@ -207,6 +213,22 @@ impl Parser {
             default,
             span,
         })
+    }
+
+    /// `inn bit<8> x`
+    fn no_direction(&mut self, name: &Ident) -> Failed {
+        let message = format!("`{}` is not a direction.", name.name);
+        let near = ["in", "out", "inout"]
+            .map(|word| (edit_distance(&name.name, word), word))
+            .into_iter()
+            .min()
+            .filter(|(distance, _)| *distance <= 2);
+        let hint = match near {
+            Some((_, word)) => format!("Did you mean `{word}`?"),
+            None => "The directions are `in`, `out` and `inout`.".to_string(),
+        };
+        let error = Diagnostic::error("E0109", name.span, message);
+        self.fail(error.hint(hint))
     }
 
     /// `header`, `header_union`, `struct` or `enum`.

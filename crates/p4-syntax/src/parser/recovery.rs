@@ -2,6 +2,7 @@
 
 use super::{Failed, Parse, Parser};
 use crate::diag::{Diagnostic, MAX_DIAGNOSTICS};
+use crate::similar::edit_distance;
 use crate::span::Span;
 use crate::token::{TokenKind, KEYWORDS};
 
@@ -227,24 +228,4 @@ pub(super) fn similar_keyword(word: &str) -> Option<&'static str> {
         .filter(|(distance, _)| *distance <= limit)
         .min()
         .map(|(_, keyword)| keyword)
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = replace.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(before_last[j - 2] + 1);
-            }
-            row.push(best);
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
 }

@@ -1,6 +1,7 @@
 //! Types, type parameters and type arguments.
 
-use super::{Parse, Parser};
+use super::recovery::similar_keyword;
+use super::{Failed, Parse, Parser};
 use crate::ast::{Expr, Ident, Path, TypeKind, TypeRef};
 use crate::diag::Diagnostic;
 use crate::span::Span;
@@ -131,11 +132,32 @@ impl Parser {
 
     fn named_type(&mut self, absolute: bool) -> Parse<TypeKind> {
         let ident = self.name("the name of a type")?;
+        if self.is_width() {
+            return Err(self.no_width(&ident));
+        }
         let path = Path { absolute, ident };
         if self.is_at(TokenKind::Lt) {
             return Ok(TypeKind::Specialized(path, self.type_args()?));
         }
         Ok(TypeKind::Name(path))
+    }
+
+    /// Whether a number in angle brackets comes, which only the keywords `bit`, `int` and `varbit` take.
+    pub(super) fn is_width(&self) -> bool {
+        let kinds = [self.kind(), self.nth_kind(1), self.nth_kind(2)];
+        kinds == [TokenKind::Lt, TokenKind::Int, TokenKind::Gt]
+    }
+
+    pub(super) fn no_width(&mut self, name: &Ident) -> Failed {
+        let width = self.nth(1).text.clone();
+        let message = format!("`{}` is not a type that has a width.", name.name);
+        let keyword = similar_keyword(&name.name);
+        let hint = match keyword.filter(|own| matches!(*own, "bit" | "int" | "varbit")) {
+            Some(keyword) => format!("Did you mean `{keyword}<{width}>`?"),
+            None => "`bit<8>`, `int<8>` and `varbit<8>` have one.".to_string(),
+        };
+        let error = Diagnostic::error("E0106", name.span, message);
+        self.fail(error.hint(hint))
     }
 
     /// `<N>` or `<(expression)>` of `bit`, `int` and `varbit`, if there is one.
