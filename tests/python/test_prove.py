@@ -21,6 +21,7 @@ from p4lab.grading.proofs import bounds_of, student_program
 from p4lab.prove import compare as proofs
 from p4lab.prove.assume import PromiseError, parse
 from p4lab.prove.compare import Bounds, Outcome, compare
+from p4lab.prove.cover import cover
 from p4lab.prove.solver import Solver
 
 pytestmark = pytest.mark.beside(seconds=90)
@@ -366,6 +367,34 @@ def test_a_promise_keeps_entries_out() -> None:
     )
     outcome = compare(small(), other, Bounds(passes=1, promises=promises), 60)
     assert outcome.verdict == "equal", outcome
+
+
+def test_a_promise_keeps_numbers_of_copies_out() -> None:
+    """A difference that only a copy of number 3 shows, where copies have the numbers 1 and 2."""
+    leave = "if (standard.instance_type == 1)"
+    other = small(leave, f"if (standard.egress_rid == 3) {{ hdr.ethernet.src = 0; }} {leave}")
+    assert compare(small(), other, Bounds(passes=1), 60).verdict == "different"
+    outcome = compare(small(), other, Bounds(passes=1, instances=(1, 2)), 60)
+    assert outcome.verdict == "equal", outcome
+
+
+@pytest.mark.parametrize("width", [2, 32])
+def test_a_register_of_another_width_is_another_register(width: int) -> None:
+    """What its cells hold is not what the reference's hold, and nothing breaks over that."""
+    other = edited(
+        [
+            ("register<bit<16>>(8)", f"register<bit<{width}>>(8)"),
+            ("bit<16> count;", f"bit<{width}> count;"),
+            ("count > 1000", "count > 1000" if width == 32 else "1 > 2"),
+        ]
+    )
+    bounds = Bounds(passes=1)
+    assert cover(small(), other, bounds, 30).example is None
+    outcome = compare(small(), other, bounds, 60)
+    assert (outcome.verdict, outcome.why) == (
+        "undecided",
+        "the programs keep other registers, which the next packet would meet",
+    )
 
 
 @pytest.mark.parametrize("text", ["1 +", "f(x)", "1 < 2 < 3", "a if b else c", "-1", "'x'"])

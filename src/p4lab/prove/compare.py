@@ -190,7 +190,7 @@ def _proved(
         seconds=solver.clock(),
         has_meters=_has_meters(reference),
     )
-    if outcome.verdict == "equal" and registers(reference) != registers(student):
+    if outcome.verdict == "equal" and registers_of(reference) != registers_of(student):
         why = "the programs keep other registers, which the next packet would meet"
         return replace(outcome, verdict="undecided", why=why)
     if outcome.verdict != "different":
@@ -236,7 +236,7 @@ def replay(
     undefined values is tried with noise in them; the reference must not depend on any."""
     registers = tuple((name, index, value) for name, index, value in claimed["registers"])
     updates = (*claimed["updates"], *(cell(*register) for register in registers))
-    shared = {name for name, _ in registers(reference) & registers(student)}
+    shared = {name for name, _ in registers_of(reference) & registers_of(student)}
     cells = [(name, index) for name, index in claimed["after"] if name in shared]
     replaying = _Replaying(claimed, updates, cells, bounds)
     own, other = replaying.of(reference), replaying.of(student)
@@ -338,7 +338,7 @@ def _read(switch: _engine.Switch, register: str, index: int, bounds: Bounds) -> 
     return switch.read_register(register, index & (1 << 30) - 1, index >> 30)
 
 
-def registers(program: _engine.Program) -> set[tuple[str, tuple[int, ...]]]:
+def registers_of(program: _engine.Program) -> set[tuple[str, tuple[int, ...]]]:
     """The names of a program's registers, with the widths (in bits) of what a cell holds."""
     kept = (i for i in program.summary["instances"] if i["type"] in ("register", "Register"))
     return {(one["name"], tuple(one["widths"])) for one in kept}

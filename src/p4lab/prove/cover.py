@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from p4lab import _engine
 from p4lab.model.entries import Update
-from p4lab.prove.compare import PICOSECONDS, Bounds, Example, registers, replay, switch_of
+from p4lab.prove.compare import PICOSECONDS, Bounds, Example, registers_of, replay, switch_of
 from p4lab.prove.solver import Solver
 
 SHARE = 1 / 2
@@ -80,7 +80,7 @@ def _examples(
             example = replay(*both, visit, bounds, is_claimed=False)
             if example is not None:
                 yield example
-    if registers(student) - registers(reference):
+    if registers_of(student) - registers_of(reference):
         yield from _repeated(both, visits, bounds)
 
 

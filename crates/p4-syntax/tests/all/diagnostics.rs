@@ -108,6 +108,8 @@ snapshot!(statements:
     "control c() {\n    x = 1;\n    t.apply();\n    if (x) { }\n    apply { table t { } action a() { } transition accept; }\n}",
     "control c() { apply {\n    if (x == 1) bit<8> y = 1;\n    else const int z = 2;\n    for (bit<8> i in 1 .. 2) bit<8> y = i;\n} }",
     "control c() { apply {\n    bit<8> x y;\n    bit<8> = 3;\n    int f(in int x) { }\n    @atomic x = 1;\n} }",
+    "control c() { apply {\n    bti<8> x;\n    Bit<8> y = 1;\n    number<8> z;\n    h->x = 1;\n} }",
+    "struct s { bti<8> x; }\nvoid f(inn bit<8> x) { }\nvoid g(outin bit<8> x) { }\nvoid h(my_type bit<8> x) { }",
 );
 
 snapshot!(parsers:
