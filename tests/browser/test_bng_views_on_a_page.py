@@ -40,6 +40,8 @@ def test_a_call_is_stepped_through_by_keys(browser: Browser, lab: Lab) -> None:
     page = stage.page
     said = page.get_by_role("status")
     expect(said).to_contain_text("alice sends PADI")
+    ending = page.get_by_text("alice is online")
+    expect(ending).to_be_hidden()
     page.locator(".p4d-view").focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
@@ -47,9 +49,27 @@ def test_a_call_is_stepped_through_by_keys(browser: Browser, lab: Lab) -> None:
     expect(page.locator(".p4d-known td.new").first).to_contain_text("session")
     page.keyboard.press("End")
     expect(page.locator(".p4d-message.now")).to_contain_text("DHCPv6 Reply")
+    expect(ending).to_be_visible()
     page.locator("[data-step='0']").click()
     expect(said).to_contain_text("PADI")
     assert stage.errors == []
+    page.close()
+
+
+def test_the_ladder_cuts_no_message(browser: Browser, lab: Lab) -> None:
+    stage = Stage(browser.new_page(), lab.dial_view(who="alice"), width=496)
+    page = stage.page
+    cut = """scene => {
+      const { top, bottom } = scene.getBoundingClientRect();
+      return [...scene.querySelectorAll(".p4d-row")].filter((row) => {
+        const own = row.getBoundingClientRect();
+        return [top, bottom].some((edge) => own.top + 3 < edge && edge < own.bottom - 3);
+      }).length;
+    }"""
+    page.locator(".p4d-view").focus()
+    for key in ("Home", *["ArrowRight"] * 8, "End"):
+        page.keyboard.press(key)
+        assert page.locator(".p4d-scene").evaluate(cut) == 0
     page.close()
 
 
@@ -72,6 +92,8 @@ def test_another_class_moves_one_needle(browser: Browser, lab: Lab) -> None:
     stage = Stage(browser.new_page(), lab.speed_view())
     card = stage.page.locator(".p4d-card")
     expect(card.nth(1)).to_contain_text("gets 10 of 20 Mbit/s")
+    small = card.nth(1).locator("svg .p4d-small").all_text_contents()
+    assert small[-7:] == ["0", "Mbit/s", "0", "50", "100", "150", "200 ms"]
     stage.page.locator("select[data-who=bob]").select_option("5 Mbit/s")
     stage.settle()
     expect(card.nth(1)).to_contain_text("gets 5 of 20 Mbit/s")

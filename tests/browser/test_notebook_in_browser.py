@@ -118,7 +118,7 @@ def test_the_packet_flies_and_can_be_stepped(book: Book) -> None:
 def test_a_prediction_is_compared_with_the_network(book: Book) -> None:
     book.cell("guess3 = predict").locator("label", has_text="3").click()
     reveal = book.cell("guess3.reveal")
-    expect(reveal).to_contain_text("You made no prediction")
+    expect(reveal).to_contain_text("The network says")
     book.run(reveal)
     expect(reveal).to_contain_text("That is what you predicted")
 

@@ -258,6 +258,90 @@ def test_what_a_wide_picture_says_can_be_read_beside_a_pane(browser: Browser) ->
         stage.page.close()
 
 
+BESIDE = 496  # pixels of a cell beside the living network, in a window of 1280
+
+
+@pytest.mark.parametrize("width", [NARROW, BESIDE, WIDE])
+@pytest.mark.parametrize(
+    ("lab", "table", "param"),
+    [
+        ("02-frr", "bier_backup", "fbm"),
+        ("03-protect", "protected_flows", "mtu"),
+        ("05-recirculation", "bift", "fbm"),
+    ],
+)
+def test_each_value_of_a_row_is_seen(
+    browser: Browser, lab: str, table: str, param: str, width: int
+) -> None:
+    """What an exercise is about is neither behind an edge nor under the buttons."""
+    opened = open_lab(lab, finished=True)
+    opened.send()
+    stage = Stage(browser.new_page(), opened.table_view("r1", table), width=width)
+    page = stage.page
+    for row in page.locator("tr[data-handle]").all():
+        field = row.locator(f"input[name='arg:{param}']")
+        delete = row.get_by_role("button", name="Delete this row")
+        for one in (field, delete):
+            box = one.bounding_box()
+            assert box["x"] >= 0 and box["x"] + box["width"] <= width
+        assert field.evaluate("one => one.scrollWidth <= one.clientWidth")
+        assert not _covers(delete.bounding_box(), field.bounding_box())
+    expect(page.locator(".p4v-hits")).to_contain_text("the last send (1 packet from h1)")
+    assert stage.complaints() == []
+    page.close()
+
+
+def test_a_caret_stays_below_what_it_means(browser: Browser, tmp_path: Path) -> None:
+    """Lines of a program are not broken in a narrow pane, sentences are."""
+    lab = changed(tmp_path, "01-bier", "bier.p4", RIGHT, RIGHT)
+    view = lab.topology_view()
+    place = tmp_path / "bier" / "bier.p4"
+    place.write_text(place.read_text().replace(RIGHT, "carried.remaining & fbmm;"))
+    view.show(view.sent)
+    assert view.broken
+    stage = Stage(browser.new_page(), view, width=NARROW)
+    excerpts = stage.page.locator(".p4v-excerpt")
+    assert excerpts.count() > 3
+    for one in excerpts.all():
+        assert one.evaluate("line => line.getClientRects().length") == 1
+    assert stage.complaints() == []
+    stage.page.close()
+
+
+def test_a_picture_of_twenty_packets_has_room_beside_a_pane(browser: Browser) -> None:
+    lab = open_lab("03-protect", finished=True)
+    view = lab.time_view(lab.send(packets=20, cut=("r1", "r2", 5.5)))
+    stage = Stage(browser.new_page(), view, width=BESIDE)
+    scene = stage.page.locator(".p4c-scene")
+    assert scene.evaluate("one => one.scrollWidth <= one.clientWidth")
+    own = scene.bounding_box()
+    for words in stage.page.locator(".p4c text").all():
+        box = words.bounding_box()
+        assert own["x"] <= box["x"] and box["x"] + box["width"] <= own["x"] + own["width"]
+    stage.page.close()
+
+
+def test_a_narrow_tree_has_no_gap_between_picture_and_header(browser: Browser) -> None:
+    lab = open_lab("04-msr6", finished=True)
+    stage = Stage(browser.new_page(), lab.tree_view(lab.send()), width=BESIDE)
+    page = stage.page
+    log, panel = page.locator(".p4m-log").bounding_box(), page.locator(".p4m-panel").bounding_box()
+    ending = page.locator(".p4m-view > .p4v-verdict").bounding_box()
+    assert log["y"] + log["height"] < panel["y"] < 420
+    assert ending["y"] < 620
+    page.close()
+
+
+def test_the_bits_begin_where_there_are_some(browser: Browser) -> None:
+    lab = open_lab("02-frr", finished=True)
+    stage = Stage(browser.new_page(), lab.bit_view("r1", lab.send()), width=BESIDE)
+    assert stage.page.locator(".p4v-bits td.on").count() > 0
+    stage.page.locator(".p4v-stepper").focus()
+    stage.page.keyboard.press("Home")
+    expect(stage.page.locator(".p4v-said code")).to_have_text("now")
+    stage.page.close()
+
+
 def test_rows_of_a_wide_table_can_be_deleted_without_scrolling(browser: Browser) -> None:
     view = open_lab("06-bng", finished=True).table_view("r1", "lines")
     stage = Stage(browser.new_page(), view, width=420)

@@ -281,7 +281,7 @@ def test_only_the_honest_packet_arrives_and_the_place_is_said(lab: Lab) -> None:
     view = lab.spoof_view(who="bob", whom="alice")
     assert view.arrived == 1
     lines = view.summary().splitlines()
-    assert lines[1] == "all its own: it arrives"
+    assert lines[1] == "all of it bob's own: it arrives"
     assert lines[2] == "alice's IP address: dropped: the source address is somebody else's"
     assert all("do not belong together" in line for line in lines[3:])
     source = (HERE.sources / "bng" / "upstream.p4").read_text(encoding="utf-8").splitlines()

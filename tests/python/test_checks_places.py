@@ -69,7 +69,7 @@ def is_found(place: Place | None, right: Answer, wrong: Answer) -> bool:
         return True
     if place.line <= first and last <= statement_end(lines, place.line):
         return True
-    code = [n for n, line in enumerate(lines, 1) if line.strip(" \t/")]
+    code = [n for n, line in enumerate(lines, 1) if line.strip(" \t/{}")]  # no place to point to
     code = [n for n in code if not lines[n - 1].strip().startswith("//")]
     around = [n for n in code if n <= first][-2:] + [n for n in code if n >= last][:2]
     return is_missing and place.line in around

@@ -187,3 +187,48 @@ def test_what_is_never_reached_is_not_said_to_come_after_a_line() -> None:
     told = story("00-p4", course("00-p4").starter, "one-table")
     assert told.why == "here the packet should meet the table `both`, but does not"
     assert line(told).startswith("// TODO less:")
+
+
+UNGUARDED = ("} else if (wanted != 0 && pointer >=", "} else if (pointer >=")
+
+
+def test_a_packet_that_is_refused_has_not_kept_a_header() -> None:
+    """It came without one; nor is a lone brace the line that refused it."""
+    told = story("04-msr6", changed("04-msr6", "msr6/rlb.p4", *UNGUARDED), "bits-leaf")
+    assert re.fullmatch(
+        r"The packet was refused with reason POINTER \(42\); it should leave on port \d+\.",
+        told.summary,
+    )
+    assert line(told) == "decision.drop = drop_reason_t.POINTER;"
+    long = ("too_many = too_many |-| connection_mtu;", "too_many = 1;")
+    up = story("03-protect", changed("03-protect", "protect/protect.p4", *long), "tag-outer")
+    assert "was sent to the control plane, on port 510; it should leave" in up.summary
+    assert "too_many" in line(up) and "too long" in up.hint
+
+
+def test_a_number_with_a_leading_zero_is_told_once() -> None:
+    own = course("04-msr6")
+    good = own.sources["msr6/tree.toml"]
+    files = {**changed("04-msr6", "msr6/rlb.p4", "carried", "carried"), "msr6/tree.toml": ""}
+    files["msr6/tree.toml"] = re.sub(r"(?m)^p_1 *= *\d+", "p_1 = 08", good)
+    assert files["msr6/tree.toml"] != good
+    found = {one.id: one for one in judge(own, files).checks if one.id.startswith("encode-")}
+    first = found.pop("encode-order")
+    assert first.story is not None and first.status == "failed"
+    assert first.story.summary == "A number in TOML has no leading zero: write p_1 = 8."
+    assert "Draw" not in first.story.hint and "[loss]" in first.story.hint
+    for other in found.values():
+        assert (other.status, other.waits_for) == ("skipped", ("encode-order",))
+
+
+def test_what_came_before_is_told_in_order_and_in_words() -> None:
+    """A half-right start of lab 02, which reads the wrong port's bit."""
+    wrong = ("meta.decision.egress_port);", "standard_metadata.ingress_port);")
+    told = story("02-frr", changed("02-frr", "bier-frr/v1model.p4", *wrong), "status-down")
+    packets = [at for at, one in enumerate(told.steps) if "comes in on port" in one]
+    tables = [at for at, one in enumerate(told.steps) if one.startswith("table ")]
+    assert max(tables) < min(packets)
+    report = re.compile(r"the CPU reports, on port 510: port \d+ is down")
+    assert any(report.fullmatch(one) for one in told.steps)
+    assert told.steps[-1].endswith("5 bytes of payload")
+    assert not any(one.endswith("0 bytes") for one in told.steps)

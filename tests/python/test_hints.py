@@ -83,10 +83,12 @@ def hint(folder: Path, *arguments: str) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
-def test_a_hint_repeats_nothing_of_the_story(mine: Path) -> None:
-    """The story has said the line and the question: what is left is nearly the code."""
+def test_the_ladder_begins_with_what_the_story_says(mine: Path) -> None:
+    """The story has said the line and the question, which cost nothing: what is left is nearly the
+    code."""
     first = hint(mine)
-    assert (first["check"], first["of"], first["story"]) == ("forward-one", 1, [])
+    assert (first["check"], first["of"]) == ("forward-one", 1)
+    assert [one["title"] for one in first["story"]] == ["Where", "What"]
     assert [one["title"] for one in first["steps"]] == ["Almost the code"]
     assert BLANK in first["steps"][0]["text"]
     assert hint(mine, "forward-one") == first  # there is no more
@@ -94,7 +96,7 @@ def test_a_hint_repeats_nothing_of_the_story(mine: Path) -> None:
 
 
 def test_the_story_of_another_check_costs_no_hint(mine: Path) -> None:
-    """Only the first that fails has its story told by `check`."""
+    """It is told for whichever check is asked about."""
     other = hint(mine, "decapsulate-deliver")
     assert [one["title"] for one in other["story"]] == ["Where", "What"]
     assert asked.kept(mine) == {"decapsulate-deliver": 1}

@@ -422,7 +422,7 @@ def test_a_picture_without_a_packet_sends_through_the_program_as_it_is(
     save()
     assert PICTURES[picture](lab).old == ""
     assert lab.sent is not before and lab.sent is not None and lab.sent.stream.packets == 2
-    assert "compiled anew" in capsys.readouterr().out
+    assert "compiled again" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("picture", PICTURES)

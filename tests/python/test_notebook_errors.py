@@ -147,3 +147,23 @@ def test_a_lab_without_a_network_says_what_judges_it() -> None:
 
     with pytest.raises(LabError, match=r"judged by: p4lab check 07-fabric$"):
         load_plan("07-fabric")
+
+
+def test_a_program_that_has_changed_is_said_to_run_only_if_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    list(start("03-protect", tmp_path / "mine"))
+    monkeypatch.setattr("p4lab.notebook.lab.say", lambda text, *files: said.append(text))
+    lab = open_lab("03-protect", folder=tmp_path / "mine")
+    assert said == ["Running your program on protect:", "You also write:"]
+    file = tmp_path / "mine" / "protect" / "accept.p4"
+    right = file.read_text(encoding="utf-8")
+    said.clear()
+    file.write_text(right + "\nnonsense\n", encoding="utf-8")
+    with pytest.raises(DoesNotCompile, match="does not compile"):
+        lab.send()
+    assert not said
+    file.write_text(right + "\n// changed\n", encoding="utf-8")
+    lab.send()
+    assert "it was compiled again" in said[-1]

@@ -30,8 +30,8 @@ def test_a_pass_is_shown_with_its_ports_and_what_egress_does_with_the_mirror(lab
     assert second.outcome.endswith("with bits 7 and 9; a copy goes round once more by port 69")
     assert "once more" not in third.outcome
     said = [step.text for step in second.steps]
-    assert "Table served [entry=7]: hit, take_out(fbm=bits 2, 3, 4, 5, 7, 9 and 10)" in said
-    assert "bier.bit_string: bits 7, 8 and 9 → bit 8" in said
+    assert "Table `served` [entry=7]: hit, take_out(fbm=bits 2, 3, 4, 5, 7, 9 and 10)" in said
+    assert "`bier.bit_string`: bits 7, 8 and 9 → bit 8" in said
     read = [text for text in said if text.startswith("The parser reads")]
     assert read == ["The parser reads the bier header: bits 7, 8 and 9."], (
         "once, not at egress, too"
@@ -64,7 +64,7 @@ def test_a_saturated_line_is_shown_beside_formula_and_paper(lab: Lab) -> None:
     lines = text.splitlines()
     assert lines[0] == "3 next hops, 1 recirculation port, 100 Gb/s come in"
     assert lines[3].split()[-3:] == ["100.0", "61.8", "38.2"]
-    assert "43.3 measured, 38.2" in text and "43.3 measured" in html
+    assert "43.3 Gb/s measured, 38.2" in text and "43.3 Gb/s measured" in html
     both = found + saturate(lab, 3, 1, "looped-first")
     assert "your program, looped-first" in repr(both)
     assert "16.07" in repr(Errata()) and "<td>16.07" in Errata()._repr_html_()

@@ -93,13 +93,15 @@ def test_on_the_solution_every_check_is_green(solved: nbformat.NotebookNode) -> 
 def test_the_network_answers_every_prediction(solved: nbformat.NotebookNode) -> None:
     """Each run says what happened, and that is one of the choices."""
     text = outputs(solved, "text/plain")
-    answers = [line for line in text if line.startswith("The network says: ")]
+    says = re.compile(r"The (network|formula) says: ")
+    answers = [line for line in text if says.match(line)]
     questions = [line for line in text if line.startswith("Predict: ")]
     asked = sum(cell.source.count("predict(") for cell in solved.cells)
     assert len(answers) == len(questions) == asked >= 1
     for question, answer in zip(questions, answers, strict=True):
-        said = answer.removeprefix("The network says: ").split(". ")[0]
+        said = says.sub("", answer).split(". ")[0].removesuffix(".")
         assert said in question, f"{question}: {said}"
+    assert sum("You made no prediction" in line for line in answers) == 1, "said once is enough"
 
 
 def test_every_view_has_a_picture_without_scripts(solved: nbformat.NotebookNode) -> None:

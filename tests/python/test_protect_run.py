@@ -34,7 +34,7 @@ def test_the_run_ends_with_what_became_of_the_copies() -> None:
     assert text.count("reference") >= 4
     assert "Lost for good: r1-r5 0, r5-r1 0." in text
     assert "IEEE 802.1CB raises an alarm at 100" in text
-    assert "all receivers got every packet exactly once" in text
+    assert "All receivers got every packet exactly once" in text
 
 
 def test_a_path_that_is_down_costs_nothing_but_an_alarm() -> None:

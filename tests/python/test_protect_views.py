@@ -129,6 +129,7 @@ def test_the_packet_that_the_papers_rule_loses_is_named() -> None:
     bad = [step for step in view.data["steps"] if step["tone"] == "bad"]
     assert [drawn(step) for step in bad] == [("3", "2", "duplicate")]
     assert "2 steps behind 5" in bad[0]["said"] and "it is lost" in bad[0]["said"]
+    assert "✕ behind: the packet is lost" in str(bad[0]), "the only copy is no duplicate"
     times = lab.time_view(sent).data["steps"]
     assert [step["tone"] for step in times] == ["good", "good", "bad", *["good"] * 5]
     assert "lost on r1–r2" in times[2]["said"]

@@ -128,6 +128,9 @@ def test_a_program_of_ones_own(tmp_path: Path) -> None:
 def test_the_widget_follows_its_sliders() -> None:
     provisioning = pytest.importorskip("p4lab.systems.bier_tna.views.provisioning").provisioning
     widget = provisioning({4: 0.2, 16: 0.1}, utilisation=4)
+    widget.set("loopback", 1)
+    assert widget.data["sliders"][-1]["shown"] == "1 port"
+    widget.follow_the_rule(True)
     assert widget.calculation.needed.physical == 11
     picture = widget._repr_mimebundle_()[0]["text/html"]
     assert picture.count('<span class="p4v-port') == 32

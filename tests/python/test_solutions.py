@@ -112,14 +112,14 @@ def stf_scripts(lab: str) -> list[Path]:
     return sorted((program.parent / tests).glob("*.stf"))
 
 
-# In an Ethernet frame: bytes 12 and 13, the EtherType of IPv4; 18 and 19, the identification; 23, the
-# protocol of a tunnel of 1+1 protection; 24 and 25, the checksum of the IPv4 header.
+# In an Ethernet frame: bytes 12 and 13, the EtherType of IPv4; 18 and 19, the identification; 23,
+# the protocol of a tunnel of 1+1 protection; 24 and 25, the checksum of the IPv4 header.
 TUNNELLED = re.compile(r"([0-9a-f]{24}080045......)....(.{6}fd)....")
 
 
 def without_identification(line: str) -> str:
-    """An expected packet of lab 03, in which what the handout leaves to the student may be anything:
-    the identification of the header that is put in front, and with it the checksum."""
+    """An expected packet of lab 03, in which what the handout leaves to the student may be
+    anything: the identification of the header that is put in front, and with it the checksum."""
     if not line.startswith("expect "):
         return line
     verb, port, packet = line.split(maxsplit=2)

@@ -370,7 +370,7 @@ def test_a_saved_file_is_compiled_anew_and_a_wrong_one_says_so(
         lab.send()
     program.write_text((HERE.sources / "bier" / "bier.p4").read_text())
     assert lab.send().ok
-    assert "compiled anew" in capsys.readouterr().out
+    assert "compiled again" in capsys.readouterr().out
 
 
 def test_the_errors_of_a_program_stand_in_place_of_its_pictures(tmp_path: Path) -> None:

@@ -279,8 +279,10 @@ def _hint(
         typer.echo(given.why)
         return
     typer.echo(given.title)
+    if given.story:
+        typer.echo("\nThe story says:")
     for step in given.story:
-        typer.echo(f"\n{step.text.rstrip()}")
+        typer.echo(f"\n- {step.title}\n{textwrap.indent(step.text.rstrip(), '  ')}")
     for number, step in enumerate(given.steps, 1):
         typer.echo(f"\n{number}. {step.title}\n{textwrap.indent(step.text.rstrip(), '   ')}")
     count = len(given.steps)

@@ -88,6 +88,9 @@ GENERAL = {
     difference.PAYLOAD: "What follows the headers must stay as it came in.",
 }
 
+_BY_ITSELF = (difference.LOOP, "no TOML")
+"""Kinds of differences of which what a lab says of a check in general is not true"""
+
 
 def choose(
     hints: Sequence[Hint], system: Mapping[str, str], check: str, signature: str, field: str
@@ -100,8 +103,8 @@ def choose(
 
 def of_lab(hints: Sequence[Hint], check: str, signature: str, field: str) -> str:
     """The lab's own hint for a difference; empty if nothing fits. Of a packet that never leaves the
-    switch only a hint says something that is about just that."""
-    own = [one for one in hints if one.signature or signature != difference.LOOP]
+    switch, and of a file that cannot be read, only a hint counts that is about just that."""
+    own = [one for one in hints if one.signature or signature not in _BY_ITSELF]
     fitting = (one.text for one in own if one.text and one.fits(check, signature, field))
     return next(fitting, "")
 

@@ -129,12 +129,19 @@ def _result(
 
 def blamed(checks: Iterable[Check], results: Sequence[CheckResult]) -> Iterator[CheckResult]:
     """The results, each failure left to the check that it comes of: one that a check suffers from,
-    or needs and has seen fail in hidden cases only, as it does itself."""
+    or needs and has seen fail in hidden cases only, as it does itself. A file of numbers that
+    cannot be read is told once."""
     failed = {result.id for result in results if result.status == "failed"}
+    unreadable: dict[str, str] = {}  # the first check to say so of a file
     for check, result in zip(checks, results, strict=True):
+        story = result.story
+        if story is not None and story.signature == numbers.UNREADABLE:
+            first = unreadable.setdefault(story.summary, result.id)
+            if first != result.id:
+                result = replace(result, status="skipped", story=None, waits_for=(first,))
         causes = [*check.suffers, *(check.needs if result.hidden else ())]
         left = tuple(cause for cause in causes if cause in failed)
-        if result.id in failed and left:
+        if result.status == "failed" and left:
             # What only hidden cases show is not told before the release, whoever asks.
             own = None if result.hidden else result.story
             result = replace(

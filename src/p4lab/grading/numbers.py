@@ -37,6 +37,7 @@ MISSING = "number missing"
 UNREADABLE = "no TOML"
 
 _AT_LINE = re.compile(r"\(at line (\d+),")
+_ZERO_FIRST = re.compile(r"\s*(\w+\s*=\s*[-+]?)0+(\d[\d.]*)\s*(#.*)?")
 
 LARGEST_FILE = 64 << 10  # characters
 LARGEST = 10**9
@@ -123,8 +124,10 @@ def _numbers(text: str, file: NumbersFile) -> dict[str, int | float]:
     try:
         table = tomllib.loads(text).get(file.table, {})
     except tomllib.TOMLDecodeError as error:
-        told, at = f"{file.answers} is no TOML: {error}.", _AT_LINE.search(str(error))
-        raise _Unusable(UNREADABLE, "", told, int(at[1]) if at else 0) from error
+        at = _AT_LINE.search(str(error))
+        line = int(at[1]) if at else 0
+        told = _leading_zero(text, line) or f"{file.answers} is no TOML: {error}."
+        raise _Unusable(UNREADABLE, "", told, line) from error
     except (ValueError, RecursionError) as error:  # a number of many digits, a thousand brackets
         raise _Unusable(UNREADABLE, "", f"{file.answers} cannot be read as TOML.") from error
     found: dict[str, int | float] = {}
@@ -141,6 +144,13 @@ def _numbers(text: str, file: NumbersFile) -> dict[str, int | float]:
             raise _Unusable(WRONG, name, f"{name} = {number} is not a whole number.")
         found[name] = number
     return found
+
+
+def _leading_zero(text: str, line: int) -> str:
+    """What to say of a number that begins with a zero, as TOML's do not; empty for another line."""
+    lines = text.splitlines()
+    found = _ZERO_FIRST.fullmatch(lines[line - 1]) if 0 < line <= len(lines) else None
+    return f"A number in TOML has no leading zero: write {found[1]}{found[2]}." if found else ""
 
 
 def _wrong(

@@ -232,8 +232,8 @@ class Case:
 
     def told(self, upto: int, rank: Callable[[str], int] = lambda _: 0) -> tuple[str, ...]:
         """What is done up to the packet number `upto`, in words: what is tried, the packets, and
-        what the switch held before. Where that changes in between it stands in front. Of much that
-        it held the first is told with the least `rank`."""
+        what the switch held before. Where that changes in between, or several packets come in, it
+        stands in front. Of much that it held the first is told with the least `rank`."""
         packets: list[str] = []
         for number, sending in enumerate(self.sendings[:upto], 1):
             brief = sending.brief if number < upto else ""
@@ -243,7 +243,7 @@ class Case:
         many = len(counted) > SHOWN_PACKETS and not changes
         packets = _gathered(packets[:-1]) + packets[-1:] if many else counted
         held = shortened(self.steps, rank)
-        if changes:
+        if changes or upto > 1:
             return (self.say, *held, *packets)
         return (self.say, *packets, *held)
 
@@ -531,7 +531,7 @@ def in_words(
     for name, fields in packet.items():
         if name == frames.PAYLOAD:
             size = len(frames.payload(fields))
-            parts.append(count_of(size, "byte"))
+            parts += [f"{count_of(size, 'byte')} of payload"] if size else []
             continue
         told = []
         for item, width in known.layout.get(name, {}).items():

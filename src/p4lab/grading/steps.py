@@ -39,7 +39,7 @@ class Step:
 @dataclass(frozen=True)
 class Help:
     """The steps that a student has asked for so far, of all that a check has; without any, `why`
-    says why. `story` is what its story says of them, for a check whose story they have not read."""
+    says why. `story` is what its story says, the first steps of the ladder: they cost nothing."""
 
     check: str
     title: str
@@ -67,14 +67,13 @@ def ask(
     if wanted is None and all(one.status == "passed" for one in of_part(verdict, part)):
         return Help("", "", why="Nothing fails: there is nothing to say.")
     verdict = opened(verdict, part, wanted)
-    shown = to_tell(verdict, part).id
-    chosen = wanted or shown
+    chosen = wanted or to_tell(verdict, part).id
     result = next(one for one in verdict.checks if one.id == chosen)
     if result.story is None:
         return Help(result.id, result.title, why=_no_need(verdict, result))
     check = next(one for one in course.checks if one.id == result.id)
     every = steps(course, check, result.story)
-    told = tuple(one for one in every if one.in_story and chosen != shown)
+    told = tuple(one for one in every if one.in_story)
     hints = tuple(one for one in every if not one.in_story)
     known = dict(before or {})
     count = min(len(hints), known.get(result.id, 0) + 1)

@@ -24,6 +24,7 @@ from p4lab.model.notation import Notation
 
 NO_END = "The packet never leaves: it loops in the switch."
 NO_ACTION = "NoAction"
+PACKET_IN = "packet_in"  # P4Runtime's name of the header in front of what goes to a control plane
 MAX_DIFFERENCES = 8  # of one packet that became many
 _ENTRY = re.compile(r"table ([\w.]+): .* -> ([\w.]+\(.*\))", re.DOTALL)
 
@@ -269,9 +270,11 @@ def pair_story(
         mine = reference_of(course, course.program(defines), source)
         both = zip(differences, shown, strict=True)
         differences = tuple(marked(_unset(told, item), item, mine, source) for told, item in both)
+    told = _sent_up(pair, signature, name, course.sources)
+    told = told or _fate_sentence(signature, name or missed, pair)
     return Story(
         steps,
-        _fate_sentence(signature, name or missed, pair) + _of_port_0(course, signature, shown),
+        told + _of_port_0(course, signature, shown),
         signature,
         course.hint(check, signature, name),
         differences,
@@ -299,6 +302,33 @@ def _of_port_0(course: Course, signature: str, pairs: tuple[Pair, ...]) -> str:
     if got is None or got.port != 0 or 0 in known or not course.is_v1model:
         return ""
     return " A packet for which no port was chosen leaves on port 0."
+
+
+def _sent_up(pair: Pair, signature: str, name: str, sources: Mapping[str, str]) -> str:
+    """What became of a packet that a program gives to the control plane and should not; empty for
+    another difference. It has not kept a header: that was put in front, perhaps with a reason."""
+    expected, got = pair.wanted, pair.got
+    if signature != difference.HEADER_NOT_REMOVED or name != PACKET_IN:
+        return ""
+    if expected is None or got is None or expected.port == got.port:
+        return ""
+    should = f"it should leave on port {expected.port}"
+    fields = next(header.fields for header in got.headers if header.name == PACKET_IN)
+    if reason := fields.get("reason", 0):
+        return f"The packet was refused with reason {_reason(reason, got, sources)}; {should}."
+    return f"The packet was sent to the control plane, on port {got.port}; {should}."
+
+
+def _reason(number: int, got: difference.Out, sources: Mapping[str, str]) -> str:
+    """A reason with the name that the program gives it, if a value of an enum on the packet's way
+    is this number."""
+    changes = [s for packet in got.lineage for s in packet["steps"] if s["kind"] == "change"]
+    names = dict.fromkeys(s["after"].partition(".")[2] for s in reversed(changes))
+    for name in filter(str.isidentifier, names):
+        value = re.compile(rf"\b{name}\s*=\s*{number}\b")
+        if any(value.search(text) for text in sources.values()):
+            return f"{name} ({number})"
+    return str(number)
 
 
 def _fate_sentence(signature: str, name: str, pair: Pair) -> str:

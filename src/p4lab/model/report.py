@@ -267,9 +267,9 @@ def _render(report: DeliveryReport, limit: int) -> RenderableType:
     most = ", on no more copies than needed" if any(row.ideal for row in report.links) else ""
     most = ", around what is down" if report.down else most
     who = "subscribers" if _only_groups(report) else "receivers"
-    who = f"all other {who}" if _spared(report) else f"all {who}"
+    who = f"All other {who}" if _spared(report) else f"All {who}"
     verdict = (
-        Text(f"{who} got every packet exactly once{most}", "green")
+        Text(f"{who} got every packet exactly once{most}.", "green")
         if report.ok
         else Text("\n".join(report.problems[:limit]), "red")
     )

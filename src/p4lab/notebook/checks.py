@@ -49,6 +49,12 @@ STYLE = """
   overflow-x: auto; font: 13px/1.4 var(--jp-code-font-family, monospace) }
 .p4c-wide { overflow-x: auto } .p4c-wide th { white-space: nowrap }
 .p4c li, .p4c div { overflow-wrap: anywhere }
+div.p4c { container-type: inline-size }
+@container (max-width: 400px) { /* a title below what became of it, not in a column of two words */
+  .p4c :is(table, tbody):has(> tr[data-check], > tbody > tr[data-check]) { display: block }
+  .p4c tbody:has(> tr[data-check]) > tr { display: grid; grid-template-columns: 1fr auto }
+  .p4c tr[data-check] td:nth-child(2) { grid-area: 2 / 1 / auto / -1; padding-bottom: 6px }
+}
 .p4c .differs { color: var(--hot, #c2410c); font-weight: 600 }
 """
 

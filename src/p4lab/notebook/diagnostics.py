@@ -17,8 +17,9 @@ STYLE = """
 .p4d-one { border-left: 4px solid #d9480f; padding: 4px 12px; margin: 8px 0 }
 .p4d-one.warning { border-color: #c28a00 }
 .p4d-one.ok { border-color: #2b8a3e }
-.p4d-one pre { margin: 4px 0; padding: 4px 0; background: none; color: inherit;
-  font: 13px/1.4 var(--jp-code-font-family, monospace); overflow-x: auto }
+.p4d .p4d-one pre { margin: 4px 0; padding: 4px 0; background: none; color: inherit;
+  font: 13px/1.4 var(--jp-code-font-family, monospace); white-space: pre; word-break: normal;
+  overflow-wrap: normal; overflow-x: auto }
 .p4d-no { opacity: .55; user-select: none }
 .p4d-caret { color: #d9480f; font-weight: 700 }
 .warning .p4d-caret { color: #c28a00 }

@@ -230,8 +230,8 @@ class Lab:
     def renew(self) -> None:
         """Does `reload` if the files have changed, and says so."""
         if self.cell is None and self.folder.age() != self._age:
-            say("The program has changed: compiled anew, and the network begins anew.")
-            self.reload()
+            self.reload()  # which says why if it does not compile
+            say("Your program has changed: it was compiled again, and the network was restarted.")
 
     def is_old(self, sent: Sent) -> bool:
         """Whether the files have changed since something was sent: its traces are another
@@ -388,6 +388,9 @@ def open_lab(
         mine = lab.given or "your program"
         whose = "the reference solution" if lab.folder.is_reference else mine
         say(f"Running {whose} on {lab.topology.name}:", lab.begins)
+        others = [file for file in lab.folder.edit if file != lab.begins]
+        if lab.begins and others:
+            say("You also write:", *others)
         for news in lab.folder.news:
             say(news)
         for changed in differing(name, lab.folder.path):

@@ -26,9 +26,9 @@ class Question(ipywidgets.VBox):  # type: ignore[misc]  # it has no types
         chosen: str | None = self._choices.value
         return chosen
 
-    def reveal(self, outcome: object) -> Revealed:
-        """The outcome of the run, to be shown as the value of a cell."""
-        return Revealed(self.chosen, str(outcome))
+    def reveal(self, outcome: object, by: str = "The network") -> Revealed:
+        """The outcome of the run, to be shown as the value of a cell; `by` is who says it."""
+        return Revealed(self.chosen, str(outcome), by)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         bundle = super()._repr_mimebundle_(**kwargs)
@@ -41,9 +41,15 @@ class Question(ipywidgets.VBox):  # type: ignore[misc]  # it has no types
 class Revealed:
     """A prediction next to what happened."""
 
-    def __init__(self, chosen: str | None, outcome: str) -> None:
+    _advised = False  # once for each notebook
+
+    def __init__(self, chosen: str | None, outcome: str, by: str = "The network") -> None:
         self.chosen = chosen
         self.outcome = outcome
+        self._said = f"{by} says: {outcome}."
+        if chosen is None and not Revealed._advised:
+            Revealed._advised = True
+            self._said += " You made no prediction; try one next time."
 
     @property
     def right(self) -> bool:
@@ -51,10 +57,10 @@ class Revealed:
 
     def __repr__(self) -> str:
         if self.chosen is None:
-            return f"The network says: {self.outcome}. You made no prediction; try one next time."
+            return self._said
         if self.right:
-            return f"The network says: {self.outcome}. That is what you predicted."
-        return f"The network says: {self.outcome}. You predicted: {self.chosen}."
+            return f"{self._said} That is what you predicted."
+        return f"{self._said} You predicted: {self.chosen}."
 
     def _repr_html_(self) -> str:
         colour = "#2b8a3e" if self.right else "#b7791f"

@@ -29,25 +29,24 @@ def does_not_compile(
 
 @dataclass(frozen=True)
 class Said:
-    """A line in a cell's output, which may end in a file to open."""
+    """A line in a cell's output, which may end in files to open."""
 
     text: str
-    file: Path | None = None
+    files: tuple[Path, ...] = ()
 
     def __repr__(self) -> str:
-        return f"{self.text} {self.file}" if self.file else self.text
+        return " ".join([self.text, ", ".join(map(str, self.files))]).rstrip()
 
     def _repr_html_(self) -> str:
-        if self.file is None:
-            return f"<div>{escape(self.text)}</div>"
         # JupyterLab opens files by their place beside the notebook, where the kernel runs.
-        beside = escape(os.path.relpath(self.file))
-        return f'<div>{escape(self.text)} <a href="{beside}"><code>{beside}</code></a></div>'
+        places = [escape(os.path.relpath(file)) for file in self.files]
+        links = ", ".join(f'<a href="{one}"><code>{one}</code></a>' for one in places)
+        return f"<div>{' '.join([escape(self.text), links]).rstrip()}</div>"
 
 
-def say(text: str, file: Path | None = None) -> None:
-    """One line in the cell's output."""
-    show(Said(text, file))
+def say(text: str, *files: Path | None) -> None:
+    """One line in the cell's output; files that are None are left out."""
+    show(Said(text, tuple(file for file in files if file is not None)))
 
 
 def show(thing: object) -> None:

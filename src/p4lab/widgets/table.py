@@ -21,6 +21,7 @@ from p4lab.model.entries import (
     Update,
 )
 from p4lab.model.notation import ValueTextError, read
+from p4lab.plurals import count_of
 from p4lab.widgets.known import known_router
 from p4lab.widgets.lab import Lab
 from p4lab.widgets.view import View, script
@@ -76,7 +77,7 @@ class TableView(View):
         self.refresh()
 
     def refresh(self) -> None:
-        """Reads the rows from the switch; those that the last packet met are marked."""
+        """Reads the rows from the switch; those that the last send hit are marked."""
         met = self._met()
         try:
             rows = self._lab.entries(self._router, self._table)
@@ -92,8 +93,18 @@ class TableView(View):
                 for name, params in self._actions.items()
             },
             "priorities": self._ternary,
+            "marks": self._marks(bool(met)),
             "rows": [{**self._shown(row), "met": met.get(row["handle"], 0)} for row in rows],
         }
+
+    def _marks(self, hit: bool) -> str:
+        """What the marks at the rows mean, and of which send they are; nothing before the first."""
+        sent = self._lab.sent
+        if sent is None:
+            return ""
+        count = count_of(len(sent.hops), "packet")
+        send = f"the last send ({count} from {sent.stream.source.name})"
+        return f"● n: hits of {send}" if hit else f"No row was hit by {send}."
 
     def _met(self) -> dict[int, int]:
         """How often the packets that were sent last met each row, by handle."""

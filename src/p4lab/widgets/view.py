@@ -119,7 +119,8 @@ class SentView(View):
         raise NotImplementedError
 
     def picture(self) -> str:
-        old = f'<p class="p4v-old">{escape(self.old)}</p>' if self.old else ""
+        tag = "pre" if self.broken else "p"
+        old = f'<{tag} class="p4v-old">{escape(self.old)}</{tag}>' if self.old else ""
         return old if self.broken else f"{old}{self.drawn()}"
 
     def summary(self) -> str:

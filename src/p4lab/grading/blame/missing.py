@@ -15,13 +15,14 @@ from p4lab.grading.blame.parted import (
     is_own,
     passes_on,
     place_of,
+    reads,
     writes,
 )
 from p4lab.grading.blame.written import became
 from p4lab.grading.culprit import Culprit, place, written_as
 from p4lab.grading.probes import Statement
 from p4lab.grading.record import Place
-from p4lab.grading.ways import Ran
+from p4lab.grading.ways import Ran, unscoped
 from p4lab.steps import short
 
 
@@ -92,12 +93,18 @@ def _idle(ways: Ways, name: str, missing: Ran) -> Culprit | None:
     called = missing.statement.called
     for ran in reversed(ways.parting.theirs.ran):
         statement = ran.statement
-        if not is_own(ways, statement):
+        if not is_own(ways, statement) or _writes_another(ran, name):
             continue
         if writes(name, statement) or _out(name, statement) or statement.called == called != "":
             about = brief(name)
             return place_of(ways, ran), f"here {about} stays as it was"
     return None
+
+
+def _writes_another(ran: Ran, name: str) -> bool:
+    """Whether a statement has changed what is only called like the end of a variable's name."""
+    changed = {step["name"] for step in ran.steps if step["kind"] == "change"}
+    return name not in changed and any(unscoped(one) == ran.statement.target for one in changed)
 
 
 def _out(name: str, statement: Statement) -> bool:
@@ -141,13 +148,13 @@ def behind(ways: Ways, missing: Ran | None, what: str) -> Culprit | None:
     depth = len(where.branches)
     if len(last.statement.branches) > depth:
         around = ways.statements[last.statement.branches[depth][0]]
-        return _closing(ways, around), f"after this {what}"
+        return stopped(ways) or (_end_of(ways, around), f"after this {what}")
     if near and following and len(last.statement.branches) < depth:
         after = following[0].statement
         if _beside(after, where) and len(after.branches) == depth:
             return place_of(ways, following[0]), f"before this {what}"
     if last.statement.kind == "if":
-        return _closing(ways, last.statement), f"after this {what}"
+        return stopped(ways) or (_end_of(ways, last.statement), f"after this {what}")
     return place_of(ways, last), f"after this {what}"
 
 
@@ -191,6 +198,26 @@ def _instead(ways: Ways, following: Sequence[Ran]) -> Culprit | None:
     return None
 
 
-def _closing(ways: Ways, statement: Statement) -> Place:
-    lines = ways.source.files.get(statement.file, "").splitlines()
-    return Place(statement.file, statement.closes, lines[statement.closes - 1].strip())
+def stopped(ways: Ways) -> Culprit | None:
+    """The student's statement that gave what a condition asks a value that the reference never
+    gives it, such as a reason to drop the packet: what is missing waits for another answer."""
+    usual = {step["text"] for ran in ways.parting.until for step in ran.steps} | ways.usual
+    ran = [*ways.parting.before, *ways.parting.theirs.ran]
+    for guard in (one.statement for one in ways.parting.theirs.ran if one.statement.kind == "if"):
+        for item in reversed(ran):
+            if item.statement is guard or not is_own(ways, item.statement):
+                continue
+            for step in item.steps:
+                is_new = step["kind"] == "change" and step["text"] not in usual
+                if is_new and reads(step["name"], guard):
+                    return place_of(ways, item), became(ways, step)
+    return None
+
+
+def _end_of(ways: Ways, around: Statement) -> Place:
+    """The last line of a block that says something: a brace alone says nothing to its reader."""
+    lines = ways.source.files.get(around.file, "").splitlines()
+    number = around.closes
+    while number > around.line and not re.search(r"\w", lines[number - 1].partition("//")[0]):
+        number -= 1
+    return Place(around.file, number, lines[number - 1].strip())

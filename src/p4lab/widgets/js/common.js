@@ -35,13 +35,26 @@ export function box(name, label, ...children) {
   );
 }
 
+// What a compiler says, as parts in which sentences may be broken, but no line of a program and no
+// caret below one.
+export function excerpted(text) {
+  return text.split(/^([ \d]*[|│╭├╰─╯].*)$/m).map((part, index) =>
+    (index % 2 ? html("span", { class: "p4v-excerpt" }, part) : part));
+}
+
+// A sentence in which `names` are of the program.
+export function named(text) {
+  return text.split(/`([^`]+)`/).map((part, index) => (index % 2 ? html("code", {}, part) : part));
+}
+
 // The line that says that a view shows something older than the program, and how to take it away.
 // The errors of a program that does not compile stand in place of all else in the view.
 export function ageing(model) {
   const line = html("p", { class: "p4v-old", role: "alert" });
   const look = () => {
-    line.textContent = model.get("old");
+    line.replaceChildren(...excerpted(model.get("old")));
     line.style.display = model.get("old") ? "" : "none";
+    line.tabIndex = model.get("broken") ? 0 : -1; // its lines may be scrolled
     line.parentElement?.classList.toggle("p4v-broken", model.get("broken"));
   };
   model.on("change:old change:broken", look);

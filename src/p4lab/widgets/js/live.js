@@ -1,4 +1,4 @@
-import { box, button, focusing, html } from "./common.js";
+import { box, button, excerpted, focusing, html } from "./common.js";
 
 const SIGNS = { passed: "✓", failed: "✗", waits: "–", checking: "…" };
 const WORDS = { passed: "passed", failed: "not yet", waits: "waits for another part", checking: "being checked" };
@@ -67,7 +67,7 @@ function render({ model, el }) {
 
   // What the compiler says stands in place of all views, which stay as they are for when it is over.
   function state() {
-    trouble.textContent = model.get("trouble") ?? "";
+    trouble.replaceChildren(...excerpted(model.get("trouble") ?? ""));
     trouble.hidden = !trouble.textContent;
     const views = Object.keys(model.get("views") ?? {});
     for (const one of [network, hint]) one.hidden = !views.includes("network") || !trouble.hidden;

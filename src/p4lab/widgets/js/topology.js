@@ -327,7 +327,7 @@ function render({ model, el, focus = focusing() }) {
     else say("", "open");
     if (!chosen) return;
     chosen.setAttribute("aria-current", "step");
-    log.scrollTop = Math.max(0, chosen.offsetTop - log.clientHeight + chosen.offsetHeight + 4);
+    log.scrollTop = Math.max(0, chosen.offsetTop - log.clientHeight + chosen.offsetHeight);
   }
 
   function step(way) {

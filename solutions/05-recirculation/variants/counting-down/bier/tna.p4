@@ -271,7 +271,7 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
     RegisterAction<bit<16>, bit<1>, bit<16>>(turn) next = {
         void apply(inout bit<16> cell, out bit<16> whose) {
             whose = cell;
-            if (cell == 0) {
+            if (cell == 0 || cell > md.last_loop) {
                 cell = md.last_loop;
             } else {
                 cell = cell - 1;
@@ -283,7 +283,7 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
     RegisterAction<bit<16>, bit<1>, bit<16>>(fresh_turn) next_fresh = {
         void apply(inout bit<16> cell, out bit<16> whose) {
             whose = cell;
-            if (cell == 0) {
+            if (cell == 0 || cell > md.last_loop) {
                 cell = md.last_loop;
             } else {
                 cell = cell - 1;

@@ -1,4 +1,4 @@
-import { ageing, box, button, coloured, ends, html, keys } from "./common.js";
+import { ageing, box, button, coloured, ends, html, keys, named } from "./common.js";
 
 const ROWS = [
   ["bit_string", "BitString", "in the packet's BIER header"],
@@ -48,7 +48,12 @@ function render({ model, el }) {
       () => go(steps.findIndex((step) => step.pass === index)), { role: "tab", "data-pass": one.number },
     )));
     for (const part of [controls, columns]) part.style.display = steps.length ? "" : "none";
-    if (steps.length) go(0);
+    if (steps.length) go(Math.max(0, steps.findIndex(told)));
+  }
+
+  // Whether there is anything to be seen at a step: before the parser has read a BitString, nothing is.
+  function told({ state }) {
+    return ROWS.some(([name]) => (state[name] ?? "").includes("1"));
   }
 
   function toPass(way) {
@@ -64,7 +69,7 @@ function render({ model, el }) {
     ends(back, at === 0);
     ends(next, at === steps.length - 1);
     place.textContent = `${at + 1} / ${steps.length}`;
-    said.textContent = step.text;
+    said.replaceChildren(...named(step.text));
     [...tabs.children].forEach((tab, index) =>
       tab.setAttribute("aria-selected", String(index === step.pass)));
     drawBits(step);

@@ -30,7 +30,8 @@ class State:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happened, and the state after it. `line` is 0 where there is no source."""
+    """One thing that happened, with names of the program as `code`, and the state after it. `line`
+    is 0 where there is no source."""
 
     text: str
     file: str
@@ -173,7 +174,7 @@ class _Reader:
             bits = bit_numbers(int(step["fields"]["bit_string"], 0))
             return f"The parser reads the {_short(step['header'])} header: {bits}."
         if step["kind"] == "change":
-            return f"{_short(step['name'])}: {_value(step, 'before')} → {_value(step, 'after')}"
+            return f"`{_short(step['name'])}`: {_value(step, 'before')} → {_value(step, 'after')}"
         if step["kind"] == "table":
             args = ", ".join(
                 f"{arg['name']}={_bits_or(arg['name'], arg['value'])}" for arg in step["args"]
@@ -183,7 +184,7 @@ class _Reader:
             )
             how = "hit" if step["hit"] else "miss"
             action = (step["action"] or "").rsplit(".", 1)[-1]
-            return f"Table {_short(step['table'])} [{keys}]: {how}, {action}({args})"
+            return f"Table `{_short(step['table'])}` [{keys}]: {how}, {action}({args})"
         if step["kind"] == "extern" and step["name"].endswith("mirror.emit"):
             return (
                 "mirror: the packet as it came in goes to egress by itself, with a header in front"

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from p4lab.errors import ArgumentError
+from p4lab.plurals import count_of
 from p4lab.systems.bier_tna.recirculation.equations import INTERNAL, PORTS, Provision
 from p4lab.systems.bier_tna.recirculation.mixes import Calculation, Mix, Part, calculate
 from p4lab.widgets.view import View, script, style
@@ -23,7 +24,7 @@ BFIR, BFER, UTILISATION, LOOPBACK = "bfir", "bfer", "utilisation", "loopback"
 
 @dataclass(frozen=True)
 class Slider:
-    """A number to be chosen: what it is, in which unit, and from where to where."""
+    """A number to be chosen: what it is, in which unit (of one), and from where to where."""
 
     name: str
     label: str
@@ -36,8 +37,7 @@ class Slider:
         """The value with its unit."""
         if self.unit == "%":
             return f"{value:.1%}"
-        number = f"{value:g}"
-        return f"{number} {self.unit}".strip()
+        return count_of(f"{value:g}", self.unit)
 
 
 class Provisioning(View):
@@ -59,12 +59,12 @@ class Provisioning(View):
             Slider(
                 UTILISATION,
                 "U: how many times as much a recirculation port may be used as others",
-                "times",
+                "time",
                 0.5,
                 MOST_USED,
                 STEP_USED,
             ),
-            Slider(LOOPBACK, "ports in loopback mode", "ports", 0, ports, 1),
+            Slider(LOOPBACK, "ports in loopback mode", "port", 0, ports, 1),
         ]
         self._values = {f"to {n}": share for n, share in mix.items()}
         self._values |= {BFIR: 0.0, BFER: 0.0, UTILISATION: utilisation, LOOPBACK: 0}
@@ -150,13 +150,14 @@ def summary(found: Calculation) -> str:
     needed = found.needed
     lines = [
         f"R = {found.mix.factor:.3g} recirculations per packet, U = {found.utilisation:g}: "
-        f"{needed.traffic} ports with traffic, {needed.physical} in loopback mode, "
+        f"{count_of(needed.traffic, 'port')} with traffic, {needed.physical} in loopback mode, "
         f"{needed.unused} unused."
     ]
     fewer = found.with_fewer
     if fewer is not None:
+        ports = count_of(fewer.loops - found.internal, "loopback port")
         lines.append(
-            f"With {fewer.loops - found.internal} loopback ports each recirculation loses "
+            f"With {ports} each recirculation loses "
             f"{fewer.drop_probability:.1%}; of all copies that the mix asks for, "
             f"{fewer.lost_of_copies:.1%} are missing."
         )

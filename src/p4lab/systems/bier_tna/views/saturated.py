@@ -72,7 +72,7 @@ class Saturated:
         if (setup.next_hops, setup.loops) not in PAPER_TABLE2:
             return ""
         model, measured = PAPER_TABLE2[setup.next_hops, setup.loops]
-        return f"Paper, last next hop: {measured:g} measured, {model:g} by its table 2."
+        return f"Paper, last next hop: {measured:g} Gb/s measured, {model:g} Gb/s by its table 2."
 
     def _repr_html_(self) -> str:
         blocks = []
@@ -97,11 +97,20 @@ class Saturated:
         )
 
 
+_LETTERS = (
+    "a: share of the packets that are multicast; n: next hops of such a packet; R: recirculations "
+    "per packet; U: how many times as much a recirculation port may be used as others; m: ports "
+    "with traffic; m': recirculation ports, one of them internal; T(i): throughput at next hop i; "
+    "p: probability that a recirculation is lost"
+)
+
+
 class Errata:
     """What the paper says and its own formulas do not."""
 
     def __repr__(self) -> str:
-        return "\n".join(f"{one.where}: {one.paper}. Right: {one.right}." for one in ERRATA)
+        rows = [f"{one.where}: {one.paper}. Right: {one.right}." for one in ERRATA]
+        return "\n".join([*rows, f"{_LETTERS}."])
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -114,7 +123,8 @@ class Errata:
         return (
             f'<style>{style}</style><table class="p4-errata">'
             "<thead><tr><th>where<th>the paper<th>right<th>why</tr></thead>"
-            f"<tbody>{rows}</tbody></table><small>{escape(SOURCE)}</small>"
+            f"<tbody>{rows}</tbody></table><p>{escape(_LETTERS)}.</p>"
+            f"<small>{escape(SOURCE)}</small>"
         )
 
 

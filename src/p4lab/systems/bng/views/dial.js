@@ -1,6 +1,8 @@
 import { ageing, box, button, ends, html, keys, playing } from "./common.js";
 
 const PACE = 1000; // milliseconds a step
+const NARROW = 520; // pixels of the view in which the ladder stands above the rest
+const LOW = 230, HIGH = 430; // its height, at most
 
 // A call: the messages on a line as a ladder, and beside it what both ends know and what is said.
 function render({ model, el }) {
@@ -50,7 +52,9 @@ function render({ model, el }) {
     }
     slider.max = Math.max(0, data.steps.length - 1);
     for (const part of [controls, columns, said]) part.style.display = data.steps.length ? "" : "none";
+    measure();
     if (data.steps.length) go(0);
+    else ending.style.visibility = "";
   }
 
   function by(steps) {
@@ -69,6 +73,7 @@ function render({ model, el }) {
     place.textContent = `${at + 1} / ${data.steps.length}`;
     said.textContent = step.said;
     said.classList.toggle("bad", step.lost);
+    ending.style.visibility = at === data.steps.length - 1 ? "" : "hidden"; // what is still to come is not told
     caption.textContent = step.title;
     fields.replaceChildren(...step.fields.map(([name, value]) =>
       html("tr", {}, html("th", { scope: "row" }, name), html("td", {}, value))));
@@ -83,17 +88,33 @@ function render({ model, el }) {
     }
   }
 
+  // The ladder shows whole messages.
+  function measure() {
+    const limit = root.clientWidth <= NARROW ? LOW : HIGH;
+    const unit = row();
+    scene.style.maxHeight = unit ? `${Math.max(3, Math.floor(limit / unit)) * unit}px` : "";
+  }
+
+  function row() {
+    return (scene.clientWidth / data.width) * data.row;
+  }
+
   // Scrolls the ladder alone, not the page.
   function reveal(message) {
     const own = message.getBoundingClientRect(), whole = scene.getBoundingClientRect();
-    scene.scrollTop += own.top - whole.top - scene.clientHeight / 2;
+    const middle = scene.scrollTop + own.top - whole.top - scene.clientHeight / 2;
+    scene.scrollTop = Math.round(middle / (row() || 1)) * (row() || 1);
   }
+
+  const sizes = new ResizeObserver(() => { measure(); go(at); });
 
   model.on("change:data", build);
   el.append(root);
   build();
+  sizes.observe(root);
   return () => {
     stop();
+    sizes.disconnect();
     stopAgeing();
     model.off("change:data", build);
   };

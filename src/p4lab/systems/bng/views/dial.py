@@ -10,7 +10,7 @@ from p4lab.systems.bng.lines import subscriptions
 from p4lab.systems.bng.views.decoding import Decoded, decoded
 from p4lab.systems.bng.views.dialling import Call, Message, dial
 from p4lab.systems.bng.views.explained import explained
-from p4lab.systems.bng.views.ladder import WIDTH, height, ladder
+from p4lab.systems.bng.views.ladder import ROW, WIDTH, height, ladder
 from p4lab.widgets.lab import Lab
 from p4lab.widgets.sent import Sent
 from p4lab.widgets.view import SentView, script, style
@@ -50,6 +50,7 @@ class DialView(SentView):
             "name": name,
             "width": WIDTH,
             "height": height(len(self._told)),
+            "row": ROW,
             "base": self._base,
             "steps": self._steps(name),
             "ending": self._ending,

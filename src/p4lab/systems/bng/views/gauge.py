@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from p4lab.session.run import MILLISECOND
 from p4lab.systems.bng.views.driving import WINDOW, Window
 from p4lab.widgets.svg import Point, arc, dot, element, line, polar, text
 
-WIDTH, HEIGHT = 220.0, 226.0
+WIDTH, HEIGHT = 220.0, 238.0
 MOST = 40_000_000
 """Bits per second at the end of the dial"""
 MARKS = (0, 10, 20, 30, 40)
@@ -15,9 +16,11 @@ MARKS = (0, 10, 20, 30, 40)
 CENTRE: Point = (110.0, 108.0)
 RADIUS = 76.0
 FIRST_TURN, TURNS = -0.3, 0.6
-TOP, BOTTOM, LEFT, RIGHT = 156.0, 206.0, 24.0, 214.0
-WINDOWS = 50
-"""That the chart shows"""
+TOP, BOTTOM, LEFT, RIGHT = 168.0, 216.0, 24.0, 198.0
+LEAST_WINDOWS, WINDOWS = 10, 50
+"""That the chart shows: as many as there have been, up to the last second"""
+TICKS = (50, 100, 200)
+MOST_TICKS = 5
 LATELY = 5
 """Windows of which the needle shows the mean: a meter lets packets pass, not parts of them"""
 
@@ -65,13 +68,13 @@ def _chart(windows: Sequence[Window]) -> str:
         line((LEFT, TOP), (LEFT, BOTTOM), "p4d-axis"),
         text((LEFT - 12, TOP + 8), str(MOST // 1_000_000), "p4d-small"),
         text((LEFT - 10, BOTTOM), "0", "p4d-small"),
+        text((LEFT, TOP - 5), "Mbit/s", "p4d-small"),
     ]
     if not windows:
         return "".join(frame)
     first = windows[0].start
     last = windows[-1].start + WINDOW
-    words = f"{first / 1e9:g} to {last / 1e9:g} s"
-    frame.append(text(((LEFT + RIGHT) / 2, BOTTOM + 15), words, "p4d-small"))
+    frame += _ticks(first // MILLISECOND, last // MILLISECOND, _step(windows) / WINDOW)
     return "".join(
         [
             *frame,
@@ -82,9 +85,25 @@ def _chart(windows: Sequence[Window]) -> str:
     )
 
 
+def _step(windows: Sequence[Window]) -> float:
+    """How wide a window is drawn."""
+    return (RIGHT - LEFT) / max(len(windows), LEAST_WINDOWS)
+
+
+def _ticks(first: int, last: int, scale: float) -> Iterator[str]:
+    """Round times from `first` to `last`, in milliseconds; the last of them has the unit."""
+    tick = next((one for one in TICKS if (last - first) / one <= MOST_TICKS), TICKS[-1])
+    times = range(-(-first // tick) * tick, last + 1, tick)
+    for time in times:
+        x = LEFT + (time - first) * MILLISECOND * scale
+        yield line((x, BOTTOM), (x, BOTTOM + 4), "p4d-tick")
+        unit = " ms" if time == times[-1] else ""
+        yield text((x, BOTTOM + 16), f"{time}{unit}", "p4d-small")
+
+
 def _steps(windows: Sequence[Window], of: Callable[[Window], float | None], class_: str) -> str:
     """A line that is level within each window; it stops where there is no value."""
-    step = (RIGHT - LEFT) / WINDOWS
+    step = _step(windows)
     way, pen = "", "M"
     for number, window in enumerate(windows):
         value = of(window)

@@ -11,19 +11,20 @@ from p4lab.widgets.svg import cross, element, line, text
 
 WIDTH = 300.0
 LEFT, RIGHT = 24.0, 276.0
-HEAD, ROW = 40.0, 30.0
+HEAD, ROW = 36.0, 30.0
+ABOVE = 6.0  # that a row begins higher: the first begins a row below the top
 SLANT = 5.0
 TIP = 6.0
 
 
 def height(count: int) -> float:
     """Of a picture with so many messages."""
-    return HEAD + ROW * max(count, 1) + 10
+    return HEAD - ABOVE + ROW * max(count, 1) + ROW
 
 
 def ladder(name: str, messages: Sequence[tuple[Message, Decoded]]) -> str:
     """All that is drawn."""
-    bottom = height(len(messages)) - 6
+    bottom = height(len(messages)) - 20
     parts = [
         text((LEFT - 16, 14), name, "p4d-end subscriber"),
         text((RIGHT + 16, 14), "gateway", "p4d-end gateway"),
@@ -44,7 +45,9 @@ def _arrow(number: int, message: Message, title: str) -> str:
     if lost:
         end += -30 if message.up else 30
     side = "up" if message.up else "down"
-    row = element("rect", x=2, y=y - 20, width=WIDTH - 4, height=ROW, rx=5, class_="p4d-row")
+    row = element(
+        "rect", x=2, y=y - 14 - ABOVE, width=WIDTH - 4, height=ROW, rx=5, class_="p4d-row"
+    )
     parts = [row, line((start, y), (end, y + SLANT), "p4d-way")]
     if lost:
         parts.append(cross((end, y + SLANT)))

@@ -128,7 +128,7 @@ def _track(attempt: Attempt, y: float, last: int) -> str:
 
 def _is_honest(attempt: Attempt) -> bool:
     """Whether all that it says is the sender's own."""
-    return attempt.title == "all its own"
+    return len(set(attempt.whose)) == 1
 
 
 def _fate(attempt: Attempt) -> str:

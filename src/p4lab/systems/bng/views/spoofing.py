@@ -91,7 +91,7 @@ def _frames(
     ids = {session.mac: session.pppoe_id for session in sessions}
     me, victim = own.host.name, other.host.name
     cases = (
-        ("all its own", own, own, own),
+        (f"all of it {me}'s own", own, own, own),
         (f"{victim}'s IP address", own, own, other),
         (f"{victim}'s session id and IP address", other, own, other),
         (f"{victim}'s session id, MAC and IP address", other, other, other),

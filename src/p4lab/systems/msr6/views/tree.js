@@ -1,6 +1,7 @@
 import { ageing, box, button, ends, html, keys } from "./common.js";
 
-// The network on the left, the header's bytes on the right. Python has drawn both: here they are put
+// The network on the left, the header's bytes on the right; or, where that is too narrow, the network
+// beside the steps, and the bytes below. Python has drawn both: here they are put
 // into the states of a step, and what is pointed at lights up on both sides.
 function render({ model, el }) {
   let data, at, pinned;
@@ -23,8 +24,8 @@ function render({ model, el }) {
   const hint = html("p", { class: "p4m-hint" },
     "Point at an entry, a bit or a node. A click holds it.");
   const columns = html("div", { class: "p4m-columns" },
-    html("div", { class: "p4m-left" }, scene, hint),
-    html("div", { class: "p4m-right" }, panel, log));
+    html("div", { class: "p4m-left" }, scene, hint), log,
+    html("div", { class: "p4m-right" }, panel));
   const root = box(
     "p4m-view", "The tree of a packet, beside its header",
     html("div", { class: "p4v-bar" }, title), old, controls, said, columns, ending, profile,
@@ -155,9 +156,10 @@ function render({ model, el }) {
     (same ?? root).focus({ preventScroll: true });
   }
 
-  // The panel is as high as the highest of all steps, so that nothing below it moves.
+  // The panel is as high as the highest of all steps, so that the steps below it do not move.
   function measure() {
     panel.style.minHeight = "";
+    if (log.getBoundingClientRect().top < panel.getBoundingClientRect().top) return;
     const heights = data.steps.map((step) => {
       panel.innerHTML = step.panel;
       return panel.offsetHeight;

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from p4lab.widgets.svg import element, line, text
 
-WIDTH = 900.0
-LEFT, RIGHT = 64.0, 24.0  # margins
+WIDTH = 560.0
+"""As wide as a cell beside the living network"""
+WIDER = 900.0
+"""For more packets than can be told apart in that"""
+LEFT, RIGHT = 44.0, 12.0  # margins
 HEAD = 46.0
 ROW = 42.0  # between two routers
 TITLED = 27.0  # from the title of a path to its first router
@@ -18,9 +21,9 @@ MOST_TICKS = 16
 class Chart:
     """The axis of a picture whose last event is at `last` nanoseconds; it begins at 0."""
 
-    def __init__(self, last: int) -> None:
+    def __init__(self, last: int, width: float) -> None:
         self.last = max(last, 1)
-        self.right = WIDTH - RIGHT
+        self.right = width - RIGHT
         span = self.last / MILLISECOND
         self._tick = next((tick for tick in _TICKS if span / tick <= MOST_TICKS), _TICKS[-1])
 

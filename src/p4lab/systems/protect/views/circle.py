@@ -126,7 +126,7 @@ class _Drawing:
             _MEANS[fate],
         ]
         tone = "bad" if fate else "good" if arrival.verdict == ACCEPTED else ""
-        line_ = short(arrival, self._zero)
+        line_ = short(arrival, self._zero, self._settings)
         if fate:
             line_ += ": the packet is lost" if fate == "lost" else ": for the second time"
         return Step("".join(self._layer(number)), " ".join(filter(None, said)), line_, tone)

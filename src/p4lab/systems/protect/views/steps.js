@@ -1,5 +1,7 @@
 import { ageing, box, button, ends, html, keys } from "./common.js";
 
+const LEAST = 0.8; // of its size: below that the letters of a wide picture cannot be read
+
 // A picture that Python has drawn, with what changes from step to step, and a list of all steps.
 function render({ model, el }) {
   let data, at, layer;
@@ -35,10 +37,10 @@ function render({ model, el }) {
     title.textContent = data.title;
     ending.textContent = data.ending;
     ending.classList.toggle("bad", data.steps.some((step) => step.tone === "bad"));
-    root.classList.toggle("p4c-wide", data.width > 600);
+    root.classList.toggle("p4c-wide", data.width > 500);
     scene.innerHTML =
       `<svg viewBox="0 0 ${data.width} ${data.height}" class="p4c" role="img" ` +
-      `style="max-width:${data.width}px">${data.base}<g></g></svg>`;
+      `style="max-width:${data.width}px;min-width:${data.width > 500 ? data.width * LEAST : 0}px">${data.base}<g></g></svg>`;
     const picture = scene.firstElementChild;
     picture.setAttribute("aria-label", data.label);
     layer = picture.lastElementChild;

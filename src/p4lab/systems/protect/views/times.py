@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from p4lab.systems.protect.entries import Placed
-from p4lab.systems.protect.views.chart import HEAD, LEFT, TITLED, WIDTH, Band, Chart
+from p4lab.systems.protect.views.chart import HEAD, LEFT, TITLED, WIDER, WIDTH, Band, Chart
 from p4lab.systems.protect.views.circle import legend
 from p4lab.systems.protect.views.copies import ACCEPTED, Arrival, arrivals, protecting
 from p4lab.systems.protect.views.steps import Step, StepView, Story
@@ -17,6 +17,8 @@ from p4lab.widgets.svg import Point, cross, dot, element, line, text
 WORD = 110.0  # units that the name of a link that is down takes
 WORDS = 260.0  # that a title takes, at most
 NAMED = 34.0  # from the title of the strip to that
+MANY_PACKETS = 20
+"""That are told apart in a narrow picture"""
 MOST_PACKETS = 40
 """More than lines can be told apart; what is left out is said"""
 
@@ -45,7 +47,7 @@ class TimeView(StepView):
             title,
             f"{label}: the copies of connection {name}",
             "packet",
-            WIDTH,
+            drawing.width,
             drawing.height,
             drawing.base(),
             steps,
@@ -64,10 +66,11 @@ class _Drawing:
         self._zero = found[0].left
         self._judged = {arrival.order: arrival for arrival in arrivals(sent, placed)}
         last = max(way.end for way in found) - self._zero
-        self._chart = Chart(last)
+        self.width = WIDTH if found[-1].packet < MANY_PACKETS else WIDER
+        self._chart = Chart(last, self.width)
         self._bands = self._stack()
         self._strip = self._bands[1].bottom + 62
-        self.height = self._strip + 98
+        self.height = self._strip + 122
 
     def _stack(self) -> tuple[Band, Band]:
         first = Band(self._placed.pair[0], HEAD)
@@ -276,4 +279,4 @@ def _legend(y: float) -> str:
         (dot((0, 0), 5, "p4c-end bad"), "arrives, discarded"),
         (cross((0, 0)), "lost on the way"),
     ]
-    return legend(marks, (LEFT + 10, y), 155, 5)
+    return legend(marks, (LEFT + 10, y), 165, 3)

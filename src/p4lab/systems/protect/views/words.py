@@ -26,9 +26,11 @@ def milliseconds(nanoseconds: int) -> str:
     return f"{nanoseconds / MILLISECOND:.3f}".rstrip("0").rstrip(".") + " ms"
 
 
-def short(arrival: Arrival, zero: int) -> str:
+def short(arrival: Arrival, zero: int, settings: ProtectSettings) -> str:
     """One line: when, which number, by which path, and the verdict."""
     sign = SIGNS.get(arrival.verdict, "✕ dropped")
+    if _is_behind(arrival, settings):
+        sign = "✕ behind"
     return (
         f"{milliseconds(arrival.time - zero)}: number {arrival.number} by {_path(arrival)}, {sign}"
     )
@@ -106,11 +108,21 @@ def _steps(count: int) -> str:
 def verdict(arrival: Arrival, settings: ProtectSettings) -> str:
     """What the switch said, and whether the rule says something else."""
     said = _VERDICTS.get(arrival.verdict, "It is dropped.")
+    if _is_behind(arrival, settings):
+        said = "The switch discards it: it takes it for one that lies behind."
     is_new = _by_the_rule(arrival, settings)
     if is_new is None or is_new == (arrival.verdict == ACCEPTED):
         return said
     other = "By the rule it is new" if is_new else "By the rule it is not new"
     return f"{other}, and yet: {said[0].lower()}{said[1:]}"
+
+
+def _is_behind(arrival: Arrival, settings: ProtectSettings) -> bool:
+    """Whether a policy with a window calls a copy a duplicate for another number than it holds:
+    that lies behind, and its packet may never have been here."""
+    held = arrival.cell.before if arrival.cell is not None else None
+    is_other = held is not None and held != arrival.number
+    return arrival.verdict == DUPLICATE and is_other and settings.accept in _WINDOWED
 
 
 def _by_the_rule(arrival: Arrival, settings: ProtectSettings) -> bool | None:
