@@ -244,9 +244,8 @@ fn registers(program: &Program, bounds: &Bounds) -> Vec<String> {
 /// The widths of what a cell of that register holds, if there is such a register
 fn cells_of(program: &Program, name: &str) -> Option<Vec<u32>> {
     let mut instances = program.instances.iter();
-    let register = instances.find(|own| {
-        *own.name == *name && matches!(&*own.extern_type, "register" | "Register")
-    })?;
+    let register = instances
+        .find(|own| *own.name == *name && matches!(&*own.extern_type, "register" | "Register"))?;
     let leaves = register.types.first()?.leaves.iter();
     Some(leaves.map(|(_, width, _)| *width).collect())
 }

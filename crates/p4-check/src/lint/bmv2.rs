@@ -416,8 +416,10 @@ impl<'a> Bmv2<'_, 'a> {
         let Some(data) = args.iter().find(named).or(args.get(3)) else {
             return;
         };
-        let ty = self.checked.expr_type(data.value.id);
-        if ty.fixed_width().is_some() || matches!(self.checked.underlying(ty), Type::Bit(_) | Type::Signed(_) | Type::Bool) {
+        let ty = self
+            .checked
+            .underlying(self.checked.expr_type(data.value.id));
+        if matches!(ty, Type::Bit(_) | Type::Signed(_) | Type::Bool) {
             self.found.warn(
                 "W0626",
                 data.value.span,

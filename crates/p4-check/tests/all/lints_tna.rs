@@ -250,7 +250,10 @@ fn a_register_takes_two_fields() {
         ("v.lo = v.lo + h.r.f; v.hi = v.hi + h.r.g;", &none[..]),
         ("v.lo = h.r.f; v.hi = h.r.f - 3; o2 = h.r.g;", &none),
         ("v.lo = h.r.f; v.hi = h.r.g; o2 = h.s.f;", &["W0743"]),
-        ("bit<32> g = h.r.g; v.hi = h.s.f; if (v.lo == h.r.f) { v.lo = g; }", &["W0743"]),
+        (
+            "bit<32> g = h.r.g; v.hi = h.s.f; if (v.lo == h.r.f) { v.lo = g; }",
+            &["W0743"],
+        ),
     ] {
         let register = format!(
             "Register<pair, bit<8>>(16) cells;

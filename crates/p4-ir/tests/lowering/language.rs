@@ -426,7 +426,11 @@ fn numbers_without_a_width_have_their_value_everywhere() {
         ("last() + last(1)", 45),
     ] {
         let body = format!("a_t a; meta.y = {value};");
-        assert_eq!(after(declarations, "", &body, 2, &["y"]), [expected], "{value}");
+        assert_eq!(
+            after(declarations, "", &body, 2, &["y"]),
+            [expected],
+            "{value}"
+        );
     }
     let body = "add.apply(meta.y, 5); add.apply(meta.y, 6); switch (meta.x) { 2: { meta.y = meta.y + 1; } }";
     assert_eq!(after(declarations, "", body, 2, &["y"]), [12]);

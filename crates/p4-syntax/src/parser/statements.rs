@@ -67,7 +67,9 @@ impl Parser {
             Else => {
                 let error =
                     Diagnostic::error("E0118", self.span(), "This `else` belongs to no `if`.");
-                Err(self.fail(error.hint("Look before it for a `;` that ends the `if`, a missing `{` or a missing `}`.")))
+                Err(self.fail(error.hint(
+                    "Look before it for a `;` that ends the `if`, a missing `{` or a missing `}`.",
+                )))
             }
             Key | Actions | Entries if self.nth_kind(1) == Assign && self.nth_kind(2) == LBrace => {
                 self.statement_expression(true)
@@ -502,7 +504,9 @@ impl Parser {
         }
         if self.is_at(TokenKind::Minus) && self.nth_kind(1) == TokenKind::Gt && !self.nth(1).space {
             let error = Diagnostic::error("E0112", self.span(), "P4 has no `->`.");
-            return Err(self.fail(error.hint("Fields are named after a `.`, as in `hdr.ipv4.ttl`.")));
+            return Err(
+                self.fail(error.hint("Fields are named after a `.`, as in `hdr.ipv4.ttl`."))
+            );
         }
         if let (ExprKind::Path(path), true) = (&target.kind, self.is_width()) {
             return Err(self.no_width(&path.ident));
