@@ -200,13 +200,34 @@ def test_what_is_found_in_one_is_tried_on_all(course, right, ttl):
     }
     task = Task(LAB, Wanted((FILE,)), SEED, prove=1.0)
     with Hands(1) as hands:
-        proven = proving.prove(rows, task, known, hands)
+        proven = proving.prove(course, rows, task, known, hands)
     proofs = {row.verdict.student: row.verdict.proof for row in proven.rows}
     assert proofs["ann"] == proofs["bob"] == Proof("refuted", "forward-ttl")
     assert proofs["cat"] == Proof("proven", "bounds")
     points = {row.verdict.student: row.verdict.points for row in proven.rows}
     assert points["ann"] == points["bob"] == points["cat"] - 8
     assert proven.cases == (ttl,)
+
+
+def test_a_mistake_in_one_part_hides_no_other():
+    """Who has solved one level less would keep the points that a proof takes from a neighbour."""
+    levels = load("00-p4")
+    right = {name: levels.sources[name] for name in levels.student.edit}
+    counter, drop = "levels/5-counter.p4", "levels/1-drop.p4"
+    trick = "hdr.ipv4.isValid() && hdr.ipv4.identification != 0xB1E5"
+    files = {**right, counter: right[counter].replace("hdr.ipv4.isValid()", trick)}
+    files |= {drop: levels.starter[drop]}
+    verdict = judge(levels, files, seed=SEED)
+    assert {one.part for one in verdict.checks if one.status != "passed"} == {"drop"}
+    row = Graded(verdict, files=files)
+    assert proving.provable(levels, row) == {**files, drop: right[drop]}
+    with Hands(1) as hands:
+        task = Task("00-p4", Wanted(tuple(levels.student.edit)), SEED, prove=SECONDS)
+        (proven,) = proving.prove(levels, [row], task, {}, hands).rows
+    lost = {one.id for one in proven.verdict.checks if one.proved}
+    assert lost == {"counter-ports"}
+    # What no part owns may be in any of them.
+    assert proving.provable(load(LAB), Graded(judge(load(LAB), load(LAB).starter))) is None
 
 
 @pytest.mark.parametrize(
@@ -396,6 +417,6 @@ def test_a_large_class_shares_its_time(course, right, monkeypatch):
     row = graded(course, "ann", right)
     rows = [replace(row, files={FILE: f"{right}\n#define N {number}"}) for number in range(40)]
     task = Task(LAB, Wanted((FILE,)), SEED, prove=10.0)
-    proving.prove(rows, task, {}, Hands(2), most=100.0)
-    proving.prove(rows[:5], task, {}, Hands(2), most=100.0)
+    proving.prove(course, rows, task, {}, Hands(2), most=100.0)
+    proving.prove(course, rows[:5], task, {}, Hands(2), most=100.0)
     assert given == [2.5] * 40 + [10.0] * 5

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from p4lab import _engine
 from p4lab.course.labs import LabError
-from p4lab.grading import found, nearest
+from p4lab.grading import counts, found, nearest
 from p4lab.grading.course import Check, Course, Defines, Judged, inject
 from p4lab.grading.found import Found
 from p4lab.grading.judge import endless, work_of
 from p4lab.grading.nearest import Rule
 from p4lab.grading.record import CheckResult, Proof, Story, Verdict, of_part
+from p4lab.grading.scenario import Case
 from p4lab.grading.story import alike, compare, traced
 from p4lab.grading.work import Work
 
@@ -137,7 +138,8 @@ def told(course: Course, case: Found, work: Work) -> Story | None:
         for number in _unlike(course, judged, program):
             if story := compare(course, check, judged, work, program, number):
                 return story
-        return _other_cells(course, case, program)
+        counted = counts.engine_story(course, check, judged, _after(course, judged.case, program))
+        return counted or _other_cells(course, case, program)
     except ValueError:  # the entries do not fit: the contract's check tells that
         return None
 
@@ -151,15 +153,21 @@ def _unlike(course: Course, judged: Judged, program: _engine.Program) -> Iterato
             yield number
 
 
+def _after(course: Course, case: Case, program: _engine.Program) -> _engine.Switch:
+    """A switch that has had the packets of a case."""
+    switch = course.set_up(program, case)
+    for sending in case.sendings:
+        inject(switch, sending)
+    return switch
+
+
 def _other_cells(course: Course, case: Found, program: _engine.Program) -> Story | None:
     """The first register that is left with something else than the reference leaves."""
     if not case.cells:
         return None
     judged = found.judged(course, case).case
-    switches = [course.set_up(one, judged) for one in (course.program(judged.defines), program)]
-    for switch in switches:
-        for sending in judged.sendings:
-            inject(switch, sending)
+    both = (course.program(judged.defines), program)
+    switches = [_after(course, judged, one) for one in both]
     for name, index in case.cells:
         wanted, got = (switch.read_register(name, index) for switch in switches)
         if wanted != got:

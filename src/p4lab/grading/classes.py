@@ -138,6 +138,7 @@ def grade(
             if how.prove is not None:
                 key = journal.key_of(course, replace(task, seed=None))
                 proven = proving.prove(
+                    course,
                     graded,
                     task,
                     proving.from_json(key, results.text(out, proving.PROOFS)),

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from p4lab.grading.attempts import FAILS, MISSING, Attempt, in_order, sampled, with_attempt
+from p4lab.grading.course import Course
 from p4lab.grading.folder import Hands, asking, enough
 from p4lab.grading.found import Found, as_toml
 from p4lab.grading.journal import Journal
@@ -57,7 +58,24 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
+def provable(course: Course, row: Graded) -> Mapping[str, str] | None:
+    """The program to prove for a submission: its own if all its cases pass. If what fails is in
+    parts that have files of their own, that with the reference's files in place of these, so that a
+    mistake in one part hides no other; None if no part is left."""
+    if row.verdict.passed:
+        return row.files
+    homes = {part.id: part.file for part in course.parts}
+    failing = {homes.get(one.part) for one in row.verdict.checks if one.status != "passed"}
+    finished = {file for file in homes.values() if file and file.endswith(".p4")} - failing
+    if row.verdict.trouble or None in failing or not finished:
+        return None
+    return {
+        name: course.sources[name] if name in failing else text for name, text in row.files.items()
+    }
+
+
 def prove(
+    course: Course,
     rows: Sequence[Graded],
     task: Task,
     known: Attempts,
@@ -69,11 +87,12 @@ def prove(
     begin: Callable[[int], None] = lambda _: None,
     done: Callable[[object], None] = lambda _: None,
 ) -> Proven:
-    """Tries to prove every program that has passed all its cases and that `known` does not have,
-    and charges everybody with what was found. `most` seconds of one core are shared by all programs
-    that have passed. `begin` hears how many there are to prove, `done` of each. Raises
+    """Tries to prove every program that has passed all its cases (`provable`) and that `known` does
+    not have, and charges everybody with what was found. `most` seconds of one core are shared by
+    all these programs. `begin` hears how many there are to prove, `done` of each. Raises
     GradingError."""
-    passed = {program_of(row.files): row.files for row in rows if row.verdict.passed}
+    wanted = filter(None, (provable(course, row) for row in rows))
+    passed = {program_of(files): files for files in wanted}
     if task.prove is not None and most is not None and passed:
         task = replace(task, prove=min(task.prove, most / len(passed)))
     attempts = {program: known[program] for program in passed if program in known}
