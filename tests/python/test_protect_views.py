@@ -133,6 +133,7 @@ def test_the_packet_that_the_papers_rule_loses_is_named() -> None:
     times = lab.time_view(sent).data["steps"]
     assert [step["tone"] for step in times] == ["good", "good", "bad", *["good"] * 5]
     assert "lost on r1–r2" in times[2]["said"]
+    assert "✕ behind" in str(times[2]) and "✕ duplicate" in str(times[1])
     slots = lab_with(accept="slots")
     view = slots.circle_view(slots.send(packets=8, cut=("r1", "r2", 2.4, 2.6)))
     assert not [step for step in view.data["steps"] if step["tone"] == "bad"]

@@ -122,11 +122,11 @@ class _Drawing:
         said = [
             head(arrival, self._zero),
             why(arrival, self._settings),
-            verdict(arrival, self._settings),
+            verdict(arrival, self._settings, fate == "lost"),
             _MEANS[fate],
         ]
         tone = "bad" if fate else "good" if arrival.verdict == ACCEPTED else ""
-        line_ = short(arrival, self._zero, self._settings)
+        line_ = short(arrival, self._zero, fate == "lost")
         if fate:
             line_ += ": the packet is lost" if fate == "lost" else ": for the second time"
         return Step("".join(self._layer(number)), " ".join(filter(None, said)), line_, tone)

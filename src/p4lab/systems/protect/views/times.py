@@ -10,7 +10,7 @@ from p4lab.systems.protect.views.circle import legend
 from p4lab.systems.protect.views.copies import ACCEPTED, Arrival, arrivals, protecting
 from p4lab.systems.protect.views.steps import Step, StepView, Story
 from p4lab.systems.protect.views.ways import Way, ways
-from p4lab.systems.protect.views.words import SIGNS, milliseconds
+from p4lab.systems.protect.views.words import is_behind, milliseconds, sign
 from p4lab.widgets.sent import Sent
 from p4lab.widgets.svg import Point, cross, dot, element, line, text
 
@@ -257,14 +257,17 @@ class _Drawing:
         judged = self._judgement(way)
         if judged is None or not judged.verdict:
             return "dropped unasked" if judged else "not seen as a copy"
+        if is_behind(judged, not self._accepted(way.packet)):
+            return "discarded as one that lies behind"
         return "accepted" if judged.verdict == ACCEPTED else f"discarded as a {judged.verdict}"
 
     def _fate(self, way: Way) -> str:
         judged = self._judgement(way)
         if way.lost:
             return f"path {way.path} ✕ lost {'on' if '-' in way.lost else 'at'} {way.lost}"
-        sign = SIGNS.get(judged.verdict if judged else "", "✕ dropped")
-        return f"path {way.path} {sign} at {milliseconds(way.end - self._zero)}"
+        is_lost = not self._accepted(way.packet)
+        said = sign(judged, is_lost) if judged else "✕ dropped"
+        return f"path {way.path} {said} at {milliseconds(way.end - self._zero)}"
 
 
 def _name(way: Way) -> str:

@@ -12,7 +12,7 @@ from p4lab.systems.protect.views.copies import ACCEPTED, DUPLICATE, ROGUE, Arriv
 
 MICROSECOND, MILLISECOND = 1_000, 1_000_000  # in nanoseconds
 
-SIGNS = {ACCEPTED: "✓ accepted", DUPLICATE: "✕ duplicate", ROGUE: "✕ rogue"}
+_SIGNS = {ACCEPTED: "✓ accepted", DUPLICATE: "✕ duplicate", ROGUE: "✕ rogue"}
 _VERDICTS = {
     ACCEPTED: "The switch accepts it.",
     DUPLICATE: "The switch discards it as a duplicate.",
@@ -26,14 +26,17 @@ def milliseconds(nanoseconds: int) -> str:
     return f"{nanoseconds / MILLISECOND:.3f}".rstrip("0").rstrip(".") + " ms"
 
 
-def short(arrival: Arrival, zero: int, settings: ProtectSettings) -> str:
+def short(arrival: Arrival, zero: int, is_lost: bool) -> str:
     """One line: when, which number, by which path, and the verdict."""
-    sign = SIGNS.get(arrival.verdict, "✕ dropped")
-    if _is_behind(arrival, settings):
-        sign = "✕ behind"
-    return (
-        f"{milliseconds(arrival.time - zero)}: number {arrival.number} by {_path(arrival)}, {sign}"
-    )
+    when, by = milliseconds(arrival.time - zero), _path(arrival)
+    return f"{when}: number {arrival.number} by {by}, {sign(arrival, is_lost)}"
+
+
+def sign(arrival: Arrival, is_lost: bool) -> str:
+    """What the switch said, in a word; `is_lost`: no copy of this packet is accepted."""
+    if is_behind(arrival, is_lost):
+        return "✕ behind"
+    return _SIGNS.get(arrival.verdict, "✕ dropped")
 
 
 def _path(arrival: Arrival) -> str:
@@ -105,10 +108,10 @@ def _steps(count: int) -> str:
     return count_of(count, "step")
 
 
-def verdict(arrival: Arrival, settings: ProtectSettings) -> str:
+def verdict(arrival: Arrival, settings: ProtectSettings, is_lost: bool) -> str:
     """What the switch said, and whether the rule says something else."""
     said = _VERDICTS.get(arrival.verdict, "It is dropped.")
-    if _is_behind(arrival, settings):
+    if is_behind(arrival, is_lost):
         said = "The switch discards it: it takes it for one that lies behind."
     is_new = _by_the_rule(arrival, settings)
     if is_new is None or is_new == (arrival.verdict == ACCEPTED):
@@ -117,12 +120,10 @@ def verdict(arrival: Arrival, settings: ProtectSettings) -> str:
     return f"{other}, and yet: {said[0].lower()}{said[1:]}"
 
 
-def _is_behind(arrival: Arrival, settings: ProtectSettings) -> bool:
-    """Whether a policy with a window calls a copy a duplicate for another number than it holds:
-    that lies behind, and its packet may never have been here."""
-    held = arrival.cell.before if arrival.cell is not None else None
-    is_other = held is not None and held != arrival.number
-    return arrival.verdict == DUPLICATE and is_other and settings.accept in _WINDOWED
+def is_behind(arrival: Arrival, is_lost: bool) -> bool:
+    """Whether the switch calls a copy a duplicate of which it has accepted no other: its number
+    only lies behind."""
+    return is_lost and arrival.verdict == DUPLICATE
 
 
 def _by_the_rule(arrival: Arrival, settings: ProtectSettings) -> bool | None:
