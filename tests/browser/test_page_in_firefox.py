@@ -64,9 +64,9 @@ def test_a_lab_is_done_in_firefox(tab: Tab, address: str, tmp_path: Path) -> Non
 
     tab.run(CLICK, "#step")
     says = "(text) => document.getElementById('living').innerText.includes(text)"
-    tab.wait(says, "1 / 26")  # the packet has come there
+    tab.wait(says, "14 / 26")  # where the first bits are read
     tab.run(CLICK, "#living .p4v-stepper .p4v-next")
-    tab.wait(says, "2 / 26")
+    tab.wait(says, "15 / 26")
 
     tab.run(CLICK, "#check")
     seen = json.loads(tab.wait("() => document.getElementById('verdict').dataset.verdict"))
