@@ -92,6 +92,8 @@ class Leaf:
         self._port.setblocking(False)
         self._interface = self.stack.index(name)
         self._pings = 0
+        mark = b"ping"
+        self._wire.awake(self._ping(mark), mark)
 
     def join(self) -> Leaf:
         """The socket joins the group."""
@@ -109,9 +111,13 @@ class Leaf:
         mac = multicast_mac(destination) if destination.is_multicast else HOST_MAC
         self._pings += 1
         mark = f"ping {self._pings:4}".encode()
-        for mac_to, each in ((mac, packet), (HOST_MAC, echo_request(INGRESS, HOST, mark))):
-            self._wire.send(ethernet(mac_to, GATEWAY_MAC, ETHERTYPE_IPV6, each))
+        self._wire.send(ethernet(mac, GATEWAY_MAC, ETHERTYPE_IPV6, packet))
+        self._wire.send(self._ping(mark))
         return [frame[14:] for frame in self._wire.before(mark)], list(self._received())
+
+    def _ping(self, mark: bytes) -> bytes:
+        request = echo_request(INGRESS, HOST, mark)
+        return ethernet(HOST_MAC, GATEWAY_MAC, ETHERTYPE_IPV6, request)
 
     def _received(self):
         while True:

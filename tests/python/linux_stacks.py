@@ -93,6 +93,28 @@ class Wire:
     def send(self, frame: bytes) -> None:
         self._end.send(frame)
 
+    def awake(self, frame: bytes, last: bytes) -> None:
+        """Sends a frame again and again until the other end answers with one that ends in `last`:
+        a stack on a busy machine may lose what comes to it in its first moments. Raises
+        TimeoutError if it never does."""
+        patience = self._end.gettimeout()
+        self._end.settimeout(1.0)
+        for _ in range(int(SECONDS)):
+            self.send(frame)
+            try:
+                self.before(last)
+                break
+            except TimeoutError:
+                continue
+        else:
+            raise TimeoutError("the stack does not answer")
+        # Answers to what was sent in vain
+        self._end.settimeout(0.2)
+        with suppress(TimeoutError):
+            while True:
+                self._end.recv(65535)
+        self._end.settimeout(patience)
+
     def before(self, last: bytes) -> list[bytes]:
         """The frames that the other end sends before one that ends in `last`, but for what stacks
         say to their neighbours. Raises TimeoutError if that one does not come."""

@@ -102,6 +102,8 @@ def build(room: Room) -> Router:
         there = (str(neighbour), "lladdr", colons(mac), "nud", "permanent", "dev", interface)
         stack.run("ip", "-6", "neigh", "replace", *there)
     stack.run("ip", "-6", "route", "add", PREFIX, "via", str(RIGHT), "dev", "eth1")
+    ping = echo_request(LEFT, ROUTER_LEFT, b"ping")
+    left.awake(ethernet(ROUTER_LEFT_MAC, LEFT_MAC, ETHERTYPE_IPV6, ping), b"ping")
     return Router(left, right)
 
 
