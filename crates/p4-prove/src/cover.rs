@@ -16,7 +16,7 @@ use crate::path::{Answer, Ask, Base, Paths, Shared, Solver, Step, Stop};
 use crate::run::{Code, Target};
 use crate::setting::Setting;
 use crate::term::{Term, Terms};
-use crate::world::{Bounds, World};
+use crate::world::{is_register, Bounds, World};
 use p4_ir::ir::{ConstArg, Program};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
@@ -301,8 +301,7 @@ impl<'a, 's> Search<'a, 's> {
     fn own_registers(&self) -> Vec<String> {
         let names = |target: Target<'_>| -> Vec<String> {
             let instances = target.program().instances.iter();
-            let registers =
-                instances.filter(|own| matches!(&*own.extern_type, "register" | "Register"));
+            let registers = instances.filter(|own| is_register(own));
             registers.map(|own| own.name.to_string()).collect()
         };
         let [reference, mut own] = self.both.map(names);

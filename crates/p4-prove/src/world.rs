@@ -10,7 +10,7 @@ use crate::term::{Binary, Term, Terms};
 use crate::tna::Wiring;
 use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
-use p4_ir::ir::{ConstEntry, ConstMatch, Program, Table};
+use p4_ir::ir::{ConstEntry, ConstMatch, Instance, Program, Table};
 use std::cmp::Reverse;
 
 /// How much of everything a comparison covers.
@@ -230,10 +230,14 @@ impl Scope for CellScope {
     }
 }
 
+pub(crate) fn is_register(own: &Instance) -> bool {
+    matches!(&*own.extern_type, "register" | "Register")
+}
+
 /// The names of a program's registers, but those that are its own business
 fn registers(program: &Program, bounds: &Bounds) -> Vec<String> {
     let instances = program.instances.iter();
-    let registers = instances.filter(|own| matches!(&*own.extern_type, "register" | "Register"));
+    let registers = instances.filter(|own| is_register(own));
     let is_note = |name: &str| bounds.wiring.as_ref().is_some_and(|own| own.is_note(name));
     registers
         .filter(|own| !is_note(&own.name))
@@ -244,8 +248,7 @@ fn registers(program: &Program, bounds: &Bounds) -> Vec<String> {
 /// The widths of what a cell of that register holds, if there is such a register
 fn cells_of(program: &Program, name: &str) -> Option<Vec<u32>> {
     let mut instances = program.instances.iter();
-    let register = instances
-        .find(|own| *own.name == *name && matches!(&*own.extern_type, "register" | "Register"))?;
+    let register = instances.find(|own| *own.name == *name && is_register(own))?;
     let leaves = register.types.first()?.leaves.iter();
     Some(leaves.map(|(_, width, _)| *width).collect())
 }
@@ -403,10 +406,8 @@ impl World {
     /// have come there by packets, and no packet has come to the program that lacks them.
     pub fn share_registers(&mut self, both: [&Program; 2]) {
         let [own, other] = both;
-        self.registers.retain(|name| {
-            let cells = cells_of(own, name);
-            cells.is_some() && cells == cells_of(other, name)
-        });
+        self.registers
+            .retain(|name| cells_of(own, name) == cells_of(other, name));
     }
 
     /// Whether a port of a chip leads back to its own ingress

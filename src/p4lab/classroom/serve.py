@@ -112,9 +112,9 @@ def _reason(error: OSError) -> str:
 
 
 def serve(place: Place) -> None:
-    """Runs proxy and hub until this process is told to stop. Students' servers keep running, and
-    the next hub takes them over. What both report goes to `Place.log`. Raises ClassError if one of
-    the two ends, OSError."""
+    """Runs the proxy and the hub until a signal ends this process. Students' servers keep running,
+    and the next hub takes them over. What both report goes to `Place.log`. Raises ClassError if
+    one of the two ends, OSError."""
     with place.log.open("ab") as log:
         # Ctrl-C is for this process, which ends each of them once.
         more = {

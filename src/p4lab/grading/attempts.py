@@ -7,7 +7,7 @@ be given to every submission, and what decides on points is the engine, not the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from p4lab import _engine
 from p4lab.course.labs import LabError
 from p4lab.grading import counts, found, nearest
-from p4lab.grading.course import Check, Course, Defines, Judged, inject
+from p4lab.grading.course import Check, Course, Defines, inject
 from p4lab.grading.found import Found
 from p4lab.grading.judge import endless, work_of
 from p4lab.grading.nearest import Rule
@@ -135,46 +135,37 @@ def told(course: Course, case: Found, work: Work) -> Story | None:
     if program is None:
         return None
     try:
-        for number in _unlike(course, judged, program):
+        switch = course.set_up(program, judged.case)
+        for number, sending in enumerate(judged.case.sendings, 1):
+            got = inject(switch, sending)
+            same = alike(judged.case, number, got, judged.outputs[number - 1])
+            if same and not endless(switch):
+                continue
             if story := compare(course, check, judged, work, program, number):
                 return story
-        counted = counts.engine_story(course, check, judged, _after(course, judged.case, program))
-        return counted or _other_cells(course, case, program)
+        counted = counts.engine_story(course, check, judged, switch)
+        return counted or _other_cells(course, judged.case, case.cells, switch)
     except ValueError:  # the entries do not fit: the contract's check tells that
         return None
 
 
-def _unlike(course: Course, judged: Judged, program: _engine.Program) -> Iterator[int]:
-    """The packets, from 1, of which something else comes out than of the reference."""
-    switch = course.set_up(program, judged.case)
-    for number, sending in enumerate(judged.case.sendings, 1):
-        got = inject(switch, sending)
-        if not alike(judged.case, number, got, judged.outputs[number - 1]) or endless(switch):
-            yield number
-
-
-def _after(course: Course, case: Case, program: _engine.Program) -> _engine.Switch:
-    """A switch that has had the packets of a case."""
-    switch = course.set_up(program, case)
-    for sending in case.sendings:
-        inject(switch, sending)
-    return switch
-
-
-def _other_cells(course: Course, case: Found, program: _engine.Program) -> Story | None:
-    """The first register that is left with something else than the reference leaves."""
-    if not case.cells:
+def _other_cells(
+    course: Course, case: Case, cells: Sequence[tuple[str, int]], switch: _engine.Switch
+) -> Story | None:
+    """The first register in which a switch that has had the case's packets holds something else
+    than the reference's."""
+    if not cells:
         return None
-    judged = found.judged(course, case).case
-    both = (course.program(judged.defines), program)
-    switches = [_after(course, judged, one) for one in both]
-    for name, index in case.cells:
-        wanted, got = (switch.read_register(name, index) for switch in switches)
+    reference = course.set_up(course.program(case.defines), case)
+    for sending in case.sendings:
+        inject(reference, sending)
+    for name, index in cells:
+        wanted, got = (one.read_register(name, index) for one in (reference, switch))
         if wanted != got:
             brief = name.rsplit(".", 1)[-1]
             summary = f"Afterwards {brief}[{index}] is {got} instead of {wanted}."
             hint = "What should this packet leave behind for the next one?"
-            return Story(judged.told(1), summary, REGISTER, hint)
+            return Story(case.told(1), summary, REGISTER, hint)
     return None
 
 

@@ -129,8 +129,8 @@ def _result(
 
 def blamed(checks: Iterable[Check], results: Sequence[CheckResult]) -> Iterator[CheckResult]:
     """The results, each failure left to the check that it comes of: one that a check suffers from,
-    or needs and has seen fail in hidden cases only, as it does itself. A file of numbers that
-    cannot be read is told once."""
+    or needs and has seen fail in hidden cases only, as it does itself. A file of
+    answers that cannot be read is reported once."""
     failed = {result.id for result in results if result.status == "failed"}
     unreadable: dict[str, str] = {}  # the first check to say so of a file
     for check, result in zip(checks, results, strict=True):

@@ -126,7 +126,7 @@ def _numbers(text: str, file: NumbersFile) -> dict[str, int | float]:
     except tomllib.TOMLDecodeError as error:
         at = _AT_LINE.search(str(error))
         line = int(at[1]) if at else 0
-        told = _leading_zero(text, line) or f"{file.answers} is no TOML: {error}."
+        told = _leading_zero(text, line) or f"{file.answers} is not valid TOML: {error}."
         raise _Unusable(UNREADABLE, "", told, line) from error
     except (ValueError, RecursionError) as error:  # a number of many digits, a thousand brackets
         raise _Unusable(UNREADABLE, "", f"{file.answers} cannot be read as TOML.") from error

@@ -108,19 +108,19 @@ impl<'a> Tna<'_, 'a> {
         }
         for method in body.iter().flatten() {
             if let DeclKind::Function { params, .. } = &method.kind {
-                self.comparisons(method, params);
-                self.inputs(method, params);
+                let own: Vec<&str> = params.iter().map(|param| &*param.name.name).collect();
+                let copies = self.copies(method, &own);
+                self.comparisons(method, &own, &copies);
+                self.inputs(method, &own, &copies);
             }
         }
     }
 
     /// The comparisons in the body of a RegisterAction.
-    fn comparisons(&mut self, method: &'a Decl, params: &'a [Param]) {
+    fn comparisons(&mut self, method: &'a Decl, own: &[&str], copies: &Copies) {
         let mut different: BTreeMap<String, Span> = BTreeMap::new();
         let mut two_fields: Vec<Span> = Vec::new();
         let mut sums: Vec<Span> = Vec::new();
-        let own: Vec<&str> = params.iter().map(|param| &*param.name.name).collect();
-        let copies = self.copies(method, &own);
         walk::expressions_of(method, &mut |expr| {
             let ExprKind::Binary(op, a, b) = &expr.kind else {
                 return;
@@ -134,8 +134,8 @@ impl<'a> Tna<'_, 'a> {
             }
             different.entry(self.text(expr)).or_insert(expr.span);
             let mut fields = BTreeSet::new();
-            self.fields(a, &own, &copies, &mut fields);
-            self.fields(b, &own, &copies, &mut fields);
+            self.fields(a, own, copies, &mut fields);
+            self.fields(b, own, copies, &mut fields);
             if fields.len() > 1 {
                 two_fields.push(expr.span);
             }
@@ -176,9 +176,7 @@ impl<'a> Tna<'_, 'a> {
     }
 
     /// The fields of the packet that the body of a RegisterAction takes.
-    fn inputs(&mut self, method: &'a Decl, params: &'a [Param]) {
-        let own: Vec<&str> = params.iter().map(|param| &*param.name.name).collect();
-        let copies = self.copies(method, &own);
+    fn inputs(&mut self, method: &'a Decl, own: &[&str], copies: &Copies) {
         let mut taken = BTreeSet::new();
         let mut beyond = None;
         walk::nodes_of(method, &mut |node| {
@@ -195,7 +193,7 @@ impl<'a> Tna<'_, 'a> {
                 _ => None,
             };
             if let Some(value) = value {
-                self.fields(value, &own, &copies, &mut taken);
+                self.fields(value, own, copies, &mut taken);
                 if taken.len() > MOST_INPUTS && beyond.is_none() {
                     beyond = Some(value.span);
                 }

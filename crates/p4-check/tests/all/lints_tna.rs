@@ -242,6 +242,17 @@ fn parsers_do_not_compute() {
     }
 }
 
+/// What is said of a RegisterAction with this body.
+fn register_action(body: &str) -> Vec<(&'static str, String)> {
+    let register = format!(
+        "Register<pair, bit<8>>(16) cells;
+         RegisterAction<pair, bit<8>, bit<32>>(cells) act = {{
+             void apply(inout pair v, out bit<32> o2) {{ o2 = 0; {body} }}
+         }};"
+    );
+    program(LAST, &register, "h.r.g = act.execute(0);", "p.emit(h);", "")
+}
+
 /// Three fields of the packet are one too many, however they get there (input_xbar.cpp).
 #[test]
 fn a_register_takes_two_fields() {
@@ -255,14 +266,7 @@ fn a_register_takes_two_fields() {
             &["W0743"],
         ),
     ] {
-        let register = format!(
-            "Register<pair, bit<8>>(16) cells;
-             RegisterAction<pair, bit<8>, bit<32>>(cells) act = {{
-                 void apply(inout pair v, out bit<32> o2) {{ o2 = 0; {body} }}
-             }};"
-        );
-        let found = program(LAST, &register, "h.r.g = act.execute(0);", "p.emit(h);", "");
-        assert_eq!(codes(&found), expected, "{body}");
+        assert_eq!(codes(&register_action(body)), expected, "{body}");
     }
 }
 
@@ -286,13 +290,6 @@ fn fields_that_a_register_compares() {
         ),
         ("if (h.r.g == h.r.f) { v.lo = 1; }", &["W0723"]),
     ] {
-        let register = format!(
-            "Register<pair, bit<8>>(16) cells;
-             RegisterAction<pair, bit<8>, bit<32>>(cells) act = {{
-                 void apply(inout pair v, out bit<32> o2) {{ o2 = 0; {body} }}
-             }};"
-        );
-        let found = program(LAST, &register, "h.r.g = act.execute(0);", "p.emit(h);", "");
-        assert_eq!(codes(&found), expected, "{body}");
+        assert_eq!(codes(&register_action(body)), expected, "{body}");
     }
 }

@@ -184,8 +184,7 @@ impl<'a> Lowerer<'a, '_> {
         Some(d)
     }
 
-    /// The arguments for parameters of type int: what is called is lowered for each of them anew, as
-    /// nothing holds a number without a width at run time.
+    /// The arguments for parameters of type int, for each of which what is called is lowered anew.
     pub(super) fn numbers(
         &mut self,
         params: &'a [Param],
@@ -199,8 +198,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             let given = argument(param, i, &info.args, args)?;
             let Some(value) = self.eval(given).and_then(|value| value.as_int().cloned()) else {
-                let message = "a number without a width must be known at compile time here";
-                self.refuse("E0603", given.span, message);
+                self.refuse_number(given);
                 return None;
             };
             numbers.push((param.id, value));

@@ -37,11 +37,7 @@ impl<'a> Lowerer<'a, '_> {
             _ => {}
         }
         if from == Type::Int && self.eval(expr).is_none() {
-            self.refuse(
-                "E0603",
-                expr.span,
-                "a number without a width must be known at compile time here",
-            );
+            self.refuse_number(expr);
         }
         let slot = self.raw_value(expr, &from);
         debug_assert!(
@@ -49,6 +45,12 @@ impl<'a> Lowerer<'a, '_> {
             "lowering an expression without a type"
         );
         slot
+    }
+
+    /// Nothing holds a number without a width at run time.
+    pub(super) fn refuse_number(&mut self, expr: &Expr) {
+        let message = "a number without a width must be known at compile time here";
+        self.refuse("E0603", expr.span, message);
     }
 
     /// The type of `expr` after its conversion.

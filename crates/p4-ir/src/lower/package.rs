@@ -1,10 +1,11 @@
 //! Instances, blocks and the package.
 
-use super::call::as_written;
+use super::call::{argument, as_written};
 use super::lvalue::Loc;
 use super::{BlockInstance, Env, InstanceRef, Lowerer, Routine};
 use crate::ir::*;
 use p4_check::types::{Kind, Type};
+use p4_check::value::Value;
 use p4_check::{CallInfo, CallKind};
 use p4_syntax::ast::{Arg, DeclKind, Direction, Expr, ExprKind, Name, NodeId, Param};
 use p4_syntax::span::Span;
@@ -341,25 +342,15 @@ impl<'a> Lowerer<'a, '_> {
         else {
             return;
         };
+        let Some(numbers) = self.numbers(&proto.params, info, args) else {
+            return;
+        };
         if !self.deeper(instance.decl) {
             return;
         }
-        let exprs: Vec<Option<&'a Expr>> = proto
-            .params
-            .iter()
-            .enumerate()
-            .map(|(i, param)| {
-                match info
-                    .args
-                    .get(i)
-                    .copied()
-                    .flatten()
-                    .and_then(|a| args.get(a))
-                {
-                    Some(arg) => Some(&arg.value),
-                    None => param.default.as_ref(),
-                }
-            })
+        let params = proto.params.iter().enumerate();
+        let exprs: Vec<Option<&'a Expr>> = params
+            .map(|(i, param)| argument(param, i, &info.args, args))
             .collect();
         // An argument that changes something may change one that stands before it, whose value then
         // is the old one (P4-16, 6.8): all are copied as they are evaluated.
@@ -374,6 +365,9 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         let mut env = self.block_env(instance);
+        let numbers = numbers.into_iter();
+        env.values
+            .extend(numbers.map(|(param, value)| (param, Value::Int(value))));
         for (i, ty) in info.type_args.iter().enumerate() {
             env.types
                 .insert((instance.decl.id, i as u32), self.concrete(ty));
@@ -397,23 +391,15 @@ impl<'a> Lowerer<'a, '_> {
                 bound.push(None);
                 continue;
             }
-            if let (Type::Int, Some(expr)) = (&ty, exprs[i]) {
-                match self.eval(expr) {
-                    Some(value) if !shared => {
-                        env.values.insert(param.id, value);
-                    }
-                    Some(_) => self.refuse(
-                        "E0603",
-                        expr.span,
-                        "an instance that is applied in several places takes no number without a width",
-                    ),
-                    None => self.refuse(
-                        "E0603",
-                        expr.span,
-                        "a number without a width must be known at compile time here",
-                    ),
-                }
-                bound.push(None);
+            if let (Type::Int, Some(expr), true) = (&ty, exprs[i], shared) {
+                self.refuse(
+                    "E0603",
+                    expr.span,
+                    "an instance that is applied in several places takes no number without a width",
+                );
+            }
+            if ty == Type::Int {
+                bound.push(None); // its value is known
                 continue;
             }
             let alias = match &places[i] {
