@@ -24,7 +24,7 @@ from p4lab.grading.hints import Hint
 from p4lab.grading.measuring import MeasureFile, Workload, drawn, measured
 from p4lab.grading.plans import make_plan
 from p4lab.grading.probes import ProbedProgram, probed
-from p4lab.grading.rows import ScenarioError
+from p4lab.grading.rows import ScenarioError, Session
 from p4lab.grading.scenario import (
     Case,
     Kit,
@@ -127,6 +127,7 @@ class _Checks(BaseModel):
     lints: list[Literal["bmv2", "tofino"]] = []
     vary: dict[str, Annotated[list[str | int], Field(min_length=1)]] = {}
     draw: dict[str, Any] = {}
+    session: list[Session] = []
     header: dict[str, dict[str, Any]] = {}
     packet: dict[str, dict[str, Any]] = {}
 
@@ -626,6 +627,7 @@ def load(lab: str) -> Course:
         system,
         checks.vary,
         checks.draw,
+        checks.session,
     )
     folder = home(lab).labs / lab
     known = {check.id for check in file.check if check.scenario or check.parses}

@@ -5,7 +5,7 @@ Each becomes an update and a step in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv6Address
 from typing import Annotated, Any
@@ -167,16 +167,13 @@ def configure(
     notation: Notation,
     names: Mapping[str, Any],
     summary: Mapping[str, Any],
+    sessions: Sequence[Session] = (),
 ) -> Iterator[tuple[int, Entity, Step]]:
     """Before which packet something is written, what, and how it reads. `names` are those
-    of expressions, `summary` is that of the program. Raises ScenarioError, ValueError."""
-    for session in wanted.session:
-        for inner in drawing.rounds(session.each, names):
-            number, port = (int(drawing.value(item, inner)) for item in (session.id, session.port))
-            kind = "clone" if summary["package"] == "V1Switch" else "mirror"
-            plain = f"{kind} session {number} leads to port {port}"
-            said = drawing.filled(session.say, inner) if session.say else plain
-            yield 1, CloneSession(number, ((port, 0),)), Step(said)
+    of expressions, `summary` is that of the program; `sessions` are there unless another has their
+    number. Raises ScenarioError, ValueError."""
+    for entity, step in _sessions((*wanted.session, *sessions), names, summary):
+        yield 1, entity, step
     for group in wanted.group:
         for inner in drawing.rounds(group.each, names):
             number = int(drawing.value(group.id, inner))
@@ -207,6 +204,23 @@ def configure(
         _known(f"the table {entry.table}", "key", entry.match, keys)
         for inner in drawing.rounds(entry.each, names):
             yield (entry.at, *_entry(entry, keys, params, inner, notation))
+
+
+def _sessions(
+    sessions: Iterable[Session], names: Mapping[str, Any], summary: Mapping[str, Any]
+) -> Iterator[tuple[Entity, Step]]:
+    """The sessions, of each number the first, and how they read."""
+    kind = "clone" if summary["package"] == "V1Switch" else "mirror"
+    seen = set()
+    for session in sessions:
+        for inner in drawing.rounds(session.each, names):
+            number, port = (int(drawing.value(item, inner)) for item in (session.id, session.port))
+            if number in seen:
+                continue
+            seen.add(number)
+            plain = f"{kind} session {number} leads to port {port}"
+            said = drawing.filled(session.say, inner) if session.say else plain
+            yield CloneSession(number, ((port, 0),)), Step(said)
 
 
 def _meter(meter: Meter, names: Mapping[str, Any]) -> tuple[Entity, Step]:

@@ -24,6 +24,7 @@ from p4lab.grading.drawing import DrawError
 from p4lab.grading.rows import (
     Configuration,
     ScenarioError,
+    Session,
     Step,
     Written,
     configure,
@@ -293,6 +294,8 @@ class Kit:
     """Macros of which hidden cases draw the value"""
     draw: Mapping[str, Any] = field(default_factory=dict)
     """What is drawn for every scenario, before its own"""
+    sessions: Sequence[Session] = ()
+    """The clone sessions of every scenario, but where it has another of the same number"""
 
 
 def make_case(
@@ -357,7 +360,7 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
     ]
     updates: list[Update] = []
     later: dict[int, list[tuple[Update, Step]]] = {}
-    written = configure(scenario, kit.system.notation, names, summary)
+    written = configure(scenario, kit.system.notation, names, summary, kit.sessions)
     for at, entity, step in _numbered("update", written):
         update = Update("insert", entity)
         if at > 1:
