@@ -201,17 +201,13 @@ impl<'a> Checker<'a> {
             .into_iter()
             .filter(|decl| accepts(params_of(decl), args))
             .collect();
-        self.one_overload(&fitting, args, at);
+        self.one_overload(&fitting, at);
         fitting.first().copied().unwrap_or(latest)
     }
 
     /// Reports a call that several declarations fit equally well.
-    fn one_overload(&mut self, fitting: &[&'a Decl], args: &[Arg], at: Span) {
-        let exact: Vec<&&'a Decl> = fitting
-            .iter()
-            .filter(|d| params_of(d).len() == args.len())
-            .collect();
-        if let [first, second, ..] = exact.as_slice() {
+    fn one_overload(&mut self, fitting: &[&'a Decl], at: Span) {
+        if let [first, second, ..] = fitting {
             self.report(
                 Diagnostic::error(
                     "E0357",
@@ -402,8 +398,27 @@ impl<'a> Checker<'a> {
                 let (id, bound) = (*id, bound.clone());
                 self.block_apply(call, id, &bound, args, true)
             }
+            Type::Named(Kind::Extern, id, ..) if self.has_method(*id, &member.name) => {
+                self.args_only(args);
+                let message = format!(
+                    "{ty} is a type, and `{}` a method of its values",
+                    member.name
+                );
+                self.report(
+                    Diagnostic::error("E0333", member.span, message)
+                        .hint("call it by the name of the parameter or the instance"),
+                );
+                Type::Unknown
+            }
             _ => self.size_method(call, &ty.clone(), member, args),
         }
+    }
+
+    fn has_method(&self, object: NodeId, name: &str) -> bool {
+        matches!(
+            self.out.decls.get(&object).map(|decl| &decl.kind),
+            Some(DeclKind::ExternObject { methods, .. }) if methods.iter().any(|m| &*m.name.name == name)
+        )
     }
 
     fn call_method(
@@ -443,7 +458,7 @@ impl<'a> Checker<'a> {
             .copied()
             .filter(|m| accepts(params_of(m), args))
             .collect();
-        self.one_overload(&fitting, args, call.span);
+        self.one_overload(&fitting, call.span);
         let Some(method) = fitting.first().or(named.last()).copied() else {
             self.args_only(args);
             let names: Vec<&str> = methods

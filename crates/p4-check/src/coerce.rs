@@ -7,6 +7,9 @@ use crate::Checker;
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 
+/// A hint gives so many members of an enum as examples.
+const MOST_MEMBERS: usize = 2;
+
 impl<'a> Checker<'a> {
     pub(crate) fn fresh(&mut self) -> Type {
         self.inferred.push(None);
@@ -122,9 +125,38 @@ impl<'a> Checker<'a> {
         } else if from.is_numeric() && target == Type::Bool {
             diagnostic = diagnostic
                 .hint("a number is not a condition in P4: compare it, as in `value != 0`");
+        } else if matches!(from, Type::Named(Kind::Header | Kind::Union, ..))
+            && target == Type::Bool
+        {
+            diagnostic = diagnostic.hint("whether a header is there is asked by `isValid()`");
+        } else if let (Some(members), Type::Named(_, _, name, _)) =
+            (self.members_of(&target), &target)
+        {
+            let some: Vec<String> = members
+                .iter()
+                .take(MOST_MEMBERS)
+                .map(|m| format!("`{name}.{m}`"))
+                .collect();
+            diagnostic = diagnostic.hint(format!(
+                "write one of its members, such as {}",
+                some.join(" or ")
+            ));
         }
         self.report(diagnostic);
         false
+    }
+
+    /// The members of an enum.
+    pub(crate) fn members_of(&self, ty: &Type) -> Option<Vec<Name>> {
+        let Type::Named(Kind::Enum | Kind::SerEnum, id, ..) = ty else {
+            return None;
+        };
+        match &self.out.decls.get(id)?.kind {
+            DeclKind::Enum { members, .. } => {
+                Some(members.iter().map(|m| m.name.name.clone()).collect())
+            }
+            _ => None,
+        }
     }
 
     /// What is wrong with a list of another number of values than a struct or header has fields.

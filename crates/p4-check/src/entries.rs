@@ -84,6 +84,9 @@ impl<'a> Checker<'a> {
             ("exact" | "optional" | "lpm" | "ternary", Match::Range(..)) => {
                 format!("a key matched as `{kind}` cannot take a range")
             }
+            ("range", Match::Masked(..)) => {
+                "a key matched as `range` takes a value or a range, not a mask".to_string()
+            }
             ("lpm", Match::Masked(_, mask)) if !is_prefix(mask, self.width_of(item)) => {
                 "the mask of an lpm key must be a prefix: ones first, then zeros".to_string()
             }
@@ -91,6 +94,7 @@ impl<'a> Checker<'a> {
         };
         let hint = match (kind, found) {
             (_, Match::Range(..)) => "declare the key as `range`",
+            ("range", _) => "write the lowest and the highest value, `low .. high`, or declare the key as `ternary`",
             ("lpm", _) => "write a prefix mask such as `0xF0`, or declare the key as `ternary`",
             _ => "declare the key as `ternary`",
         };

@@ -10,6 +10,9 @@ use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
 
+/// A hint names so many members.
+const MOST_LISTED: usize = 12;
+
 impl<'a> Checker<'a> {
     /// Finds the type of `expr`, notes it and returns it.
     pub(crate) fn expr(&mut self, expr: &'a Expr) -> Type {
@@ -313,12 +316,21 @@ impl<'a> Checker<'a> {
         let nearest = names
             .iter()
             .min_by_key(|n| p4_syntax::edit_distance(n, &member.name));
-        if let Some(near) = nearest {
-            let list: Vec<&str> = names.iter().map(|n| &**n).take(12).collect();
+        let may_be_invalid = matches!(ty, Type::Named(Kind::Header | Kind::Union, ..));
+        if may_be_invalid && member.name.to_lowercase().contains("valid") {
+            diagnostic = diagnostic.hint(
+                "these are methods, with parentheses: `isValid()`, `setValid()`, `setInvalid()`",
+            );
+        } else if let Some(near) = nearest {
+            let list: Vec<&str> = names.iter().map(|n| &**n).take(MOST_LISTED).collect();
             diagnostic = if p4_syntax::edit_distance(near, &member.name) <= member.name.len() / 2 {
                 diagnostic.hint(format!("did you mean `{near}`?"))
             } else {
-                diagnostic.hint(format!("it has {}", list.join(", ")))
+                let more = match names.len() - list.len() {
+                    0 => String::new(),
+                    more => format!(", and {more} more"),
+                };
+                diagnostic.hint(format!("it has {}{more}", list.join(", ")))
             };
         }
         self.report(diagnostic);
@@ -336,13 +348,8 @@ impl<'a> Checker<'a> {
                 Type::Error
             }
             Type::MatchKind => Type::MatchKind,
-            Type::Named(Kind::Enum | Kind::SerEnum, id, ..) => {
-                let members: Vec<Name> = match self.out.decls.get(id).map(|d| &d.kind) {
-                    Some(DeclKind::Enum { members, .. }) => {
-                        members.iter().map(|m| m.name.name.clone()).collect()
-                    }
-                    _ => Vec::new(),
-                };
+            Type::Named(Kind::Enum | Kind::SerEnum, ..) => {
+                let members = self.members_of(ty).unwrap_or_default();
                 if members.contains(&member.name) {
                     ty.clone()
                 } else {
@@ -409,14 +416,16 @@ impl<'a> Checker<'a> {
             Type::List(_) => usize::MAX,
             Type::Unknown => return Type::Unknown,
             other => {
-                self.error(
-                    "E0306",
-                    base.span,
-                    format!(
-                        "only stacks, tuples and lists have an index, but this is {}",
-                        crate::coerce::article(other)
-                    ),
+                let message = format!(
+                    "only stacks, tuples and lists have an index, but this is {}",
+                    crate::coerce::article(other)
                 );
+                let mut diagnostic = Diagnostic::error("E0306", base.span, message);
+                diagnostic = diagnostic.hint(match other.fixed_width() {
+                    Some(_) => "bits are written from the highest to the lowest: one is `x[15:15]`",
+                    None => "leave the index out",
+                });
+                self.report(diagnostic);
                 return Type::Unknown;
             }
         };

@@ -15,12 +15,15 @@ impl Checker<'_> {
     pub(crate) fn meant(&self, name: &str) -> Option<String> {
         let words = self.places_of(name, 1);
         let methods = self.methods_named(name);
+        let members = self.enums_with(name);
         let found = if let Some(word) = of_other_languages(name) {
             vec![word]
         } else if !words.is_empty() {
             words
         } else if !methods.is_empty() {
             methods
+        } else if !members.is_empty() {
+            members
         } else if let Some(near) = self.near(name).or_else(|| self.longer(name)) {
             vec![near]
         } else {
@@ -65,6 +68,25 @@ impl Checker<'_> {
         let mut found: Vec<String> = with_method
             .map(|(object, _)| format!("{object}.{name}"))
             .collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// The enums in sight, and `error`, with a member of this name: `reason_t.DISCOVERY`.
+    fn enums_with(&self, name: &str) -> Vec<String> {
+        let has_member = |def: &Def| match def {
+            Def::Type(decl) => match &decl.kind {
+                DeclKind::Enum { members, .. } => members.iter().any(|m| &*m.name.name == name),
+                _ => false,
+            },
+            _ => false,
+        };
+        let types = self.scopes.visible().filter(|(_, def)| has_member(def));
+        let mut found: Vec<String> = types.map(|(ty, _)| format!("{ty}.{name}")).collect();
+        if self.out.errors.iter().any(|error| &**error == name) {
+            found.push(format!("error.{name}"));
+        }
         found.sort();
         found.dedup();
         found

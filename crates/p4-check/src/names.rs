@@ -93,7 +93,8 @@ impl<'a> Checker<'a> {
         }
         // Overlaps without an annotation are overlaps of names, and reported as such. Programs
         // bring their own NoAction next to the one of core.p4, which does the same.
-        if full != "NoAction" && decl.annotations.iter().any(|a| &*a.name.name == "name") {
+        let is_named = |decl: &Decl| decl.annotations.iter().any(|a| &*a.name.name == "name");
+        if full != "NoAction" && (is_named(decl) || is_named(first)) {
             self.report(
                 Diagnostic::error(
                     "E0425",

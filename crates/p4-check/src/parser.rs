@@ -33,7 +33,7 @@ impl<'a> Checker<'a> {
             for local in locals {
                 c.local(local);
             }
-            c.states(decl, states);
+            c.states(decl, locals, states);
             c.parser_ends(decl, states);
             c.context = outer;
             c.scopes.pop();
@@ -66,8 +66,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn states(&mut self, decl: &'a Decl, states: &'a [State]) {
-        let mut known: HashMap<&Name, Span> = HashMap::default();
+    fn states(&mut self, decl: &'a Decl, locals: &'a [Decl], states: &'a [State]) {
+        let locals = locals
+            .iter()
+            .map(|local| (&local.name.name, local.name.span));
+        let mut known: HashMap<&Name, Span> = locals.collect();
         for state in states {
             if matches!(&*state.name.name, "accept" | "reject") {
                 self.error(
@@ -84,7 +87,10 @@ impl<'a> Checker<'a> {
                     Diagnostic::error(
                         "E0202",
                         state.name.span,
-                        format!("the state `{}` is declared twice", state.name.name),
+                        format!(
+                            "the parser has something named `{}` already",
+                            state.name.name
+                        ),
                     )
                     .label(first, "first declared here"),
                 );

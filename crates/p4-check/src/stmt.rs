@@ -235,18 +235,23 @@ impl<'a> Checker<'a> {
             Type::ActionRun(_)
                 | Type::Unknown
                 | Type::Named(Kind::Enum | Kind::SerEnum, ..)
-                | Type::Error
                 | Type::Int
-                | Type::Bool
         ) || ty.fixed_width().is_some();
-        if !known && !ty.is_kind(Kind::NewType) {
-            self.error(
+        if !known {
+            let mut diagnostic = Diagnostic::error(
                 "E0404",
                 value.span,
                 format!(
                     "`switch` works on `table.apply().action_run`, numbers and enums, not on {ty}"
                 ),
             );
+            if ty == Type::Bool {
+                diagnostic = diagnostic.hint("choose by `if`");
+            } else if ty.is_kind(Kind::NewType) {
+                let base = self.out.underlying(&ty);
+                diagnostic = diagnostic.hint(format!("cast it to {base}"));
+            }
+            self.report(diagnostic);
         }
     }
 
@@ -414,11 +419,12 @@ impl<'a> Checker<'a> {
             declared,
             Type::Int | Type::Void | Type::String | Type::MatchKind
         ) {
-            self.error(
-                "E0302",
-                ty.span,
-                format!("a variable cannot be of type {declared}"),
-            );
+            let message = format!("a variable cannot be of type {declared}");
+            let hint = match declared {
+                Type::Int => "give it a width, as in `bit<16>` or `int<16>`",
+                _ => "use bit<W>, int<W>, bool, an enum, a header or a struct",
+            };
+            self.report(Diagnostic::error("E0302", ty.span, message).hint(hint));
         }
         if let Some(init) = init {
             self.value_expr(init);

@@ -10,11 +10,46 @@ use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
 use p4_syntax::HashMap;
 
+/// Externs with cells of their own, and those whose cells are a table's, as v1model and TNA have them
+const CELLS: [&str; 6] = [
+    "counter", "meter", "register", "Counter", "Meter", "Register",
+];
+const DIRECT: [&str; 5] = [
+    "direct_counter",
+    "direct_meter",
+    "DirectCounter",
+    "DirectMeter",
+    "DirectRegister",
+];
+
+/// Properties of the language, of v1model and of TNA
+const PROPERTIES: [&str; 18] = [
+    "key",
+    "actions",
+    "entries",
+    "default_action",
+    "size",
+    "largest_priority_wins",
+    "priority_delta",
+    "implementation",
+    "counters",
+    "meters",
+    "support_timeout",
+    "registers",
+    "filters",
+    "idle_timeout",
+    "proxy_hash",
+    "alpm",
+    "atcam",
+    "requires_versioning",
+];
+
 impl<'a> Checker<'a> {
     pub(crate) fn table(&mut self, decl: &'a Decl, properties: &'a [TableProperty]) {
         self.out.decls.insert(decl.id, decl);
         let mut seen: HashMap<&Name, Span> = HashMap::default();
         for property in properties {
+            self.known_property(&property.name);
             if let Some(first) = seen.insert(&property.name.name, property.name.span) {
                 self.report(
                     Diagnostic::error(
@@ -161,21 +196,66 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// What no architecture knows does nothing, and is most often a slip.
+    fn known_property(&mut self, property: &Ident) {
+        let name = &*property.name;
+        let architectures = [
+            "psa_",
+            "pna_",
+            "add_on_miss",
+            "default_idle",
+            "idle_timeout_",
+        ];
+        if PROPERTIES.contains(&name) || architectures.iter().any(|own| name.starts_with(own)) {
+            return;
+        }
+        let distance = |known: &&&str| p4_syntax::edit_distance(known, name);
+        let near = PROPERTIES.iter().min_by_key(distance);
+        let hint = match near.filter(|known| distance(known) <= name.len() / 3) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", PROPERTIES[..11].join(", ")),
+        };
+        self.report(
+            Diagnostic::warning(
+                "W0427",
+                property.span,
+                format!("a table has no property `{name}`: it does nothing"),
+            )
+            .hint(hint),
+        );
+    }
+
     fn property_value(&mut self, property: &'a TableProperty, value: &'a Expr) {
         let ty = self.value_expr(value);
         if ty == Type::Unknown {
             return;
         }
         let name = &*property.name.name;
+        let attached = match &ty {
+            Type::Named(Kind::Extern, _, name, _) => Some(&**name),
+            _ => None,
+        };
+        let is_cells = attached.is_some_and(|name| CELLS.contains(&name));
         let wanted = match name {
+            "counters" if attached.is_none() => Some("a direct counter"),
+            "meters" if attached.is_none() || is_cells => Some("a direct meter"),
+            "implementation" if attached.is_none_or(|name| is_cells || DIRECT.contains(&name)) => {
+                Some("an action profile or an action selector")
+            }
+            "support_timeout" | "idle_timeout" if ty != Type::Bool => Some("a bool"),
             "size" if !ty.is_numeric() => Some("a number"),
             "largest_priority_wins" if ty != Type::Bool => Some("a bool"),
             "priority_delta" if !ty.is_numeric() => Some("a number"),
             _ => None,
         };
         if let Some(wanted) = wanted {
-            let message = format!("the property `{name}` is {wanted}, not {ty}");
-            return self.error("E0424", value.span, message);
+            let message = format!("the property `{name}` takes {wanted}, not {ty}");
+            let hint = match wanted {
+                "a number" => "write a constant number",
+                "a bool" => "write `true` or `false`",
+                _ => "declare one above the table, and name it here",
+            };
+            return self.report(Diagnostic::error("E0424", value.span, message).hint(hint));
         }
         let constant = self.const_value(value);
         let number = constant.as_ref().and_then(|v| v.as_int());

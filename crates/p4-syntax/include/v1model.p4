@@ -4,6 +4,11 @@
 #ifndef _V1_MODEL_P4_
 #define _V1_MODEL_P4_
 
+// As p4c's compiler for bmv2 defines it for programs that are for several targets.
+#ifndef __TARGET_BMV2__
+#define __TARGET_BMV2__ 1
+#endif
+
 #include "core.p4"
 
 // From 20200408 on ports have a type of their own, and array externs take any index type.

@@ -5,7 +5,7 @@ use super::program::{Blocks, Role};
 use super::walk::{self, Node, Place};
 use super::{constant, Findings};
 use crate::types::{Kind, Type};
-use crate::{CallKind, Checked, Def};
+use crate::{Builtin, CallKind, Checked, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
@@ -49,6 +49,7 @@ pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut F
     }
     if let (true, Some((_, parser))) = (blocks.v1model, blocks.top.first()) {
         lints.headers_struct(parser);
+        lints.metadata_struct(parser);
     }
 }
 
@@ -268,6 +269,19 @@ impl<'a> Bmv2<'_, 'a> {
         if &**name != "register" {
             return;
         }
+        if let DeclKind::Instance { args: sizes, .. } = &decl.kind {
+            let size = sizes
+                .first()
+                .and_then(|size| constant(self.checked, &size.value));
+            if size.and_then(|size| size.as_int().cloned()) == Some(0.into()) {
+                self.found.warn(
+                    "W0630",
+                    decl.name.span,
+                    "not portable to bmv2: a register needs at least one cell there",
+                    "give it a size, as in `register<bit<32>>(1)`",
+                );
+            }
+        }
         let cell = args.first().map(|ty| self.checked.underlying(ty));
         if !matches!(cell, Some(Type::Bit(_) | Type::Signed(_)) | None) {
             self.found.warn(
@@ -369,6 +383,13 @@ impl<'a> Bmv2<'_, 'a> {
                 self.extern_function(decl, expr, in_parser);
                 self.without_effect(&decl.name.name, expr.span, place.role);
             }
+            CallKind::Builtin(Builtin::PushFront | Builtin::PopFront) if in_parser => {
+                if let ExprKind::Call { func, .. } = &expr.kind {
+                    if let ExprKind::Member(_, method) = &func.kind {
+                        self.not_in_parsers(&method.name, expr.span);
+                    }
+                }
+            }
             CallKind::Method { object, method } => {
                 let packet = matches!(&*object.name.name, "packet_in" | "packet_out");
                 if in_parser && !packet {
@@ -401,31 +422,71 @@ impl<'a> Bmv2<'_, 'a> {
         if in_parser && !matches!(name, "verify" | "log_msg" | "static_assert") {
             self.not_in_parsers(name, expr.span);
         }
-        let lists = name.ends_with("_checksum") || name.ends_with("_checksum_with_payload");
-        if let (true, ExprKind::Call { args, .. }) = (lists, &expr.kind) {
-            self.checksum_fields(args.get(1).map(|arg| &arg.value));
+        let ExprKind::Call { args, .. } = &expr.kind else {
+            return;
+        };
+        if name.ends_with("_checksum") || name.ends_with("_checksum_with_payload") {
+            let data = argument(args, "data", 1);
+            self.checksum_fields(data);
+            self.fields_in_a_list(name, data);
         }
-        if let ("hash", ExprKind::Call { args, .. }) = (name, &expr.kind) {
-            self.hashed(args);
+        match name {
+            "hash" => self.fields_in_a_list(name, argument(args, "data", 3)),
+            "digest" => self.digested(argument(args, "data", 1)),
+            "log_msg" => self.logged(argument(args, "data", 1)),
+            "mark_to_drop" if args.is_empty() => self.found.warn(
+                "W0627",
+                expr.span,
+                "not portable to bmv2: `mark_to_drop` takes the standard metadata there",
+                "write `mark_to_drop(standard_metadata)`",
+            ),
+            _ => {}
         }
     }
 
-    /// `hash` takes several fields, in a list or struct.
-    fn hashed(&mut self, args: &[Arg]) {
-        let named = |arg: &&Arg| arg.name.as_ref().is_some_and(|own| &*own.name == "data");
-        let Some(data) = args.iter().find(named).or(args.get(3)) else {
+    /// `hash` and checksums take several fields, in a list or struct.
+    fn fields_in_a_list(&mut self, name: &str, data: Option<&Expr>) {
+        let Some(data) = data else {
             return;
         };
-        let ty = self
-            .checked
-            .underlying(self.checked.expr_type(data.value.id));
+        let ty = self.checked.underlying(self.checked.expr_type(data.id));
         if matches!(ty, Type::Bit(_) | Type::Signed(_) | Type::Bool) {
             self.found.warn(
                 "W0626",
-                data.value.span,
-                "not portable to bmv2: what `hash` takes is a list of fields there, or a struct",
+                data.span,
+                format!("not portable to bmv2: what `{name}` takes is a list of fields there, or a struct"),
                 "put braces around it: `{ field }`",
             );
+        }
+    }
+
+    fn digested(&mut self, data: Option<&Expr>) {
+        let ty = data.map(|data| (data, self.checked.expr_type(data.id)));
+        if let Some((data, Type::Named(Kind::Header, ..))) = ty {
+            self.found.warn(
+                "W0628",
+                data.span,
+                "not portable to bmv2: a digest is a struct there, not a header",
+                "declare a struct with these fields, and give them in a list",
+            );
+        }
+    }
+
+    /// What is logged is numbers.
+    fn logged(&mut self, data: Option<&Expr>) {
+        let Some(ExprKind::List { items, .. }) = data.map(|data| &data.kind) else {
+            return;
+        };
+        for item in items {
+            let ty = self.checked.underlying(self.checked.expr_type(item.id));
+            if matches!(ty, Type::Named(..) | Type::Stack(..) | Type::Varbit(_)) {
+                self.found.warn(
+                    "W0629",
+                    item.span,
+                    "not portable to bmv2: it logs numbers and bools only",
+                    "name the fields one by one",
+                );
+            }
         }
     }
 
@@ -585,6 +646,25 @@ impl<'a> Bmv2<'_, 'a> {
         }
     }
 
+    /// The user's metadata is a struct.
+    fn metadata_struct(&mut self, parser: &Decl) {
+        let DeclKind::Parser { proto, .. } = &parser.kind else {
+            return;
+        };
+        let Some(param) = proto.params.get(2) else {
+            return;
+        };
+        let ty = self.checked.type_ref(param.ty.id);
+        if !matches!(ty, Type::Named(Kind::Struct, ..) | Type::Param(..)) {
+            self.found.warn(
+                "W0631",
+                param.span,
+                format!("not portable to bmv2: the metadata is a struct there, but this is {ty}"),
+                "declare a struct with it as a field",
+            );
+        }
+    }
+
     /// The headers are a struct of headers, stacks and unions.
     fn headers_struct(&mut self, parser: &Decl) {
         let DeclKind::Parser { proto, .. } = &parser.kind else {
@@ -617,6 +697,13 @@ impl<'a> Bmv2<'_, 'a> {
             }
         }
     }
+}
+
+/// An argument by its name, or else by its place.
+fn argument<'e>(args: &'e [Arg], name: &str, place: usize) -> Option<&'e Expr> {
+    let named = |arg: &&Arg| arg.name.as_ref().is_some_and(|own| &*own.name == name);
+    let found = args.iter().find(named).or(args.get(place));
+    found.map(|arg| &arg.value)
 }
 
 fn is_checksum_call(name: &str, function: &str) -> bool {

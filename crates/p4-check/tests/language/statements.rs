@@ -63,7 +63,7 @@ fn switches_on_values() {
                 switch (color) { color_t.red: { x = 1; } color_t.blue: { return; } }
                 switch (kind) { kind_t.a: { x = 1; } default: {} }
                 switch (x[3:0] ++ x[7:4]) { 0x12: { exit; } }
-                switch (yes) { true: { x = 4; } }
+                switch (yes) { true: { x = 4; } } //~ E0404
             }
         }",
     );
@@ -89,7 +89,7 @@ fn switches_on_values() {
                     b: {} //~ E0413
                     1: {} //~ E0413
                 }
-                switch (t.apply().hit) { true: {} }
+                switch (t.apply().hit) { true: {} } //~ E0404
             }
         }
         parser p(packet_in packet, in bit<8> x) {

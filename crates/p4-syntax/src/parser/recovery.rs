@@ -48,8 +48,21 @@ impl Parser {
         if self.semicolon_of_macro() {
             diagnostic = diagnostic
                 .hint("The macro here ends with a `;`: remove it at the end of its `#define`.");
+        } else if let Some((word, sign)) = self.word_of_python() {
+            diagnostic = diagnostic.hint(format!("Write `{sign}` in place of `{word}`."));
         }
         self.fail(diagnostic)
+    }
+
+    /// `and` and `or` where an operator may be, and `not` before that which it negates, with P4's own.
+    fn word_of_python(&self) -> Option<(&'static str, &'static str)> {
+        match &*self.token().text {
+            "and" => return Some(("and", "&&")),
+            "or" => return Some(("or", "||")),
+            _ => {}
+        }
+        let before = self.tokens.get(self.at.checked_sub(1)?)?;
+        (&*before.text == "not").then_some(("not", "!"))
     }
 
     /// The empty span just behind the previous token.

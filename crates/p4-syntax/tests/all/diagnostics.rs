@@ -57,6 +57,7 @@ snapshot!(macros:
 );
 
 snapshot!(words_of_other_languages:
+    "control c() { apply {\n    if (a and b) { }\n    if (a or b) { }\n    if (not a) { }\n} }",
     "control c() {\n    apply() {\n        x = 1;\n    }\n}",
     "control c() {\n    apply {\n        switch (t.apply().action_run) {\n            case a: { }\n            case b: { x = ; }\n        }\n    }\n}",
     "parser p() {\n    state start {\n        transition select(x) {\n            case 1: next;\n            default: accept;\n        }\n    }\n}",
