@@ -12,7 +12,7 @@
 //! | E0006 | the main file cannot be read |
 //! | E0010 to E0013 | `#include`: not found, too many, malformed, unreadable |
 //! | E0014 | an unknown directive |
-//! | E0015, E0019, E0029 | `#define`: malformed, repeated (warning), `#` before no parameter |
+//! | E0015, W0019, E0029 | `#define`: malformed, repeated, `#` before no parameter |
 //! | E0016, E0017, E0018 | using a macro: number of arguments, no end, too long a text |
 //! | E0020 to E0023 | `#if`: out of place, no end, malformed, division by zero |
 //! | E0024, E0025 | `#error`, `#warning` |

@@ -19,7 +19,7 @@ pub(crate) struct Lexer {
     line_start: bool,
     /// Where the line being read begins.
     line_begin: usize,
-    /// In a directive, where a string ends with its line at the latest.
+    /// In a directive, where a string ends with its line at the latest and `'a'` is one token.
     in_directive: bool,
     /// Whether what is read is left out, up to an `#endif`: its quotes need not come in pairs.
     pub(crate) left_out: bool,
@@ -280,8 +280,22 @@ impl Lexer {
             .take_while(|c| !c.is_ascii())
             .map(char::len_utf8)
             .sum::<usize>();
-        self.at += run.max(1);
+        let constant = self.character_constant().filter(|_| self.in_directive);
+        self.at += constant.unwrap_or(run.max(1));
         TokenKind::Unknown
+    }
+
+    /// Length of the `'a'` or `'\n'` that begins here.
+    fn character_constant(&self) -> Option<usize> {
+        let rest = self.rest().as_bytes();
+        let length = match rest {
+            [b'\'', b'\\', escape, digits @ ..] if *escape != b'\n' => {
+                3 + digits.iter().take_while(|b| b.is_ascii_hexdigit()).count()
+            }
+            [b'\'', byte, ..] if !matches!(byte, b'\'' | b'\\' | b'\n') => 2,
+            _ => return None,
+        };
+        (rest.get(length) == Some(&b'\'')).then_some(length + 1)
     }
 
     /// Whether the string that began at `start` may go on in the next line.

@@ -18,7 +18,7 @@ macro_rules! token_kinds {
             OpenString,
             /// A `/*` without its `*/`.
             OpenComment,
-            /// A character P4 has no use for.
+            /// A character P4 has no use for; in a directive also a character constant.
             Unknown,
             Eof,
             $($punct,)*

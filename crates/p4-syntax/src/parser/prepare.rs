@@ -116,7 +116,7 @@ fn bad_number(token: &Token) -> Diagnostic {
 fn unknown(token: &Token) -> Diagnostic {
     let text = token.spelling();
     let hint = match &*text {
-        "\u{201c}" | "\u{201d}" | "\u{2018}" | "\u{2019}" | "'" => {
+        text if text.starts_with(['\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}', '\'']) => {
             "Strings are written between straight double quotes: \"text\"."
         }
         "#" | "##" => "A directive such as `#include` must come first on its line.",

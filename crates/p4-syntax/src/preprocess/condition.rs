@@ -1,6 +1,7 @@
 //! The integer expressions of `#if` and `#elif`, in 64-bit arithmetic as the C preprocessor has it.
 
-use super::Preprocessor;
+use super::macros::HAS_INCLUDE;
+use super::{in_parentheses, Preprocessor};
 use crate::diag::Diagnostic;
 use crate::span::Span;
 use crate::token::{Token, TokenKind};
@@ -18,12 +19,63 @@ struct Evaluator<'a> {
 /// What was wrong, and where.
 struct Wrong(&'static str, Span, String);
 
-type Value = Result<i64, Wrong>;
+/// 64 bits; when one of two operands is unsigned, so is what comes of them.
+#[derive(Clone, Copy)]
+struct Number {
+    bits: i64,
+    unsigned: bool,
+}
+
+impl Number {
+    fn signed(bits: impl Into<i64>) -> Number {
+        Number {
+            bits: bits.into(),
+            unsigned: false,
+        }
+    }
+
+    fn holds(self) -> bool {
+        self.bits != 0
+    }
+
+    fn value(self) -> i128 {
+        if self.unsigned {
+            i128::from(self.bits as u64)
+        } else {
+            i128::from(self.bits)
+        }
+    }
+
+    /// To the left, or to the right by a negative number.
+    fn shifted(self, by: i128) -> Number {
+        let by = by.clamp(-64, 64);
+        let value = self.value();
+        let value = if by < 0 { value >> -by } else { value << by };
+        Number {
+            bits: value as i64,
+            ..self
+        }
+    }
+}
+
+type Value = Result<Number, Wrong>;
 
 impl Preprocessor<'_> {
     /// Whether the condition holds; a malformed one is reported and does not.
     pub(super) fn condition(&mut self, line: Vec<Token>, place: Span) -> bool {
-        let resolved = self.resolve_defined(line);
+        match self.evaluate(line, place) {
+            Ok(value) => value.holds(),
+            Err(Wrong(code, span, message)) => {
+                self.report(Diagnostic::error(code, span, message).hint(
+                    "A condition is made of numbers, macros, `defined(NAME)`, `__has_include(\"FILE\")` and the operators of C.",
+                ));
+                false
+            }
+        }
+    }
+
+    fn evaluate(&mut self, line: Vec<Token>, place: Span) -> Value {
+        let resolved = self.resolve(line)?;
         let tokens = self.expand_list(resolved);
         let end = tokens.last().map_or(place, |last| Span {
             lo: last.span.hi,
@@ -35,48 +87,57 @@ impl Preprocessor<'_> {
             depth: 0,
             end,
         };
-        let result = evaluator.whole();
-        match result {
-            Ok(value) => value != 0,
-            Err(Wrong(code, span, message)) => {
-                self.report(Diagnostic::error(code, span, message).hint(
-                    "A condition is made of numbers, macros, `defined(NAME)` and the operators of C.",
-                ));
-                false
-            }
-        }
+        evaluator.whole()
     }
 
-    /// `defined X` and `defined(X)` to 1 or 0, before macros are expanded.
-    fn resolve_defined(&mut self, line: Vec<Token>) -> Vec<Token> {
+    /// `defined X`, `defined(X)` and `__has_include(FILE)` to 1 or 0, before macros are expanded.
+    fn resolve(&mut self, line: Vec<Token>) -> Result<Vec<Token>, Wrong> {
         let mut resolved = Vec::with_capacity(line.len());
         let mut rest = &line[..];
         while let Some((token, after)) = rest.split_first() {
-            let (name, after) = match after {
-                _ if !token.is_ident("defined") => (None, after),
-                [open, name, close, after @ ..]
-                    if open.kind == TokenKind::LParen && close.kind == TokenKind::RParen =>
-                {
-                    (Some(name), after)
-                }
-                [name, after @ ..] => (Some(name), after),
-                [] => (None, after),
+            rest = after;
+            let answer = if token.is_ident("defined") {
+                self.asks_for_macro(after)
+            } else if token.is_ident(HAS_INCLUDE) {
+                self.asks_for_file(after)
+            } else {
+                resolved.push(token.clone());
+                continue;
+            };
+            let Some((holds, after)) = answer else {
+                let message = format!("I do not see what this `{}` asks for.", token.text);
+                return Err(Wrong("E0022", token.span, message));
             };
             rest = after;
-            match name.filter(|name| name.kind == TokenKind::Ident) {
-                Some(name) => {
-                    let text = if self.has_macro(&name.text) { "1" } else { "0" };
-                    let text = self.names.intern(text);
-                    resolved.push(Token {
-                        kind: TokenKind::Int,
-                        text,
-                        ..token.clone()
-                    });
-                }
-                None => resolved.push(token.clone()),
-            }
+            resolved.push(Token {
+                kind: TokenKind::Int,
+                text: self.names.intern(if holds { "1" } else { "0" }),
+                ..token.clone()
+            });
         }
-        resolved
+        Ok(resolved)
+    }
+
+    /// The answer to `X` or `(X)` behind `defined`, and what follows.
+    fn asks_for_macro<'t>(&self, tokens: &'t [Token]) -> Option<(bool, &'t [Token])> {
+        let (name, after) = match tokens {
+            [open, name, close, after @ ..]
+                if open.kind == TokenKind::LParen && close.kind == TokenKind::RParen =>
+            {
+                (name, after)
+            }
+            [name, after @ ..] => (name, after),
+            [] => return None,
+        };
+        (name.kind == TokenKind::Ident).then(|| (self.has_macro(&name.text), after))
+    }
+
+    /// The answer to `("file")` or `(<file>)` behind `__has_include`, and what follows.
+    fn asks_for_file<'t>(&mut self, tokens: &'t [Token]) -> Option<(bool, &'t [Token])> {
+        let (inside, after) = in_parentheses(tokens)?;
+        let raw = inside.first()?.span.to(inside.last()?.span);
+        let target = self.include_target(inside.to_vec(), raw)?;
+        Some((self.has_include(&target, raw), after))
     }
 }
 
@@ -131,12 +192,15 @@ impl Evaluator<'_> {
         if !self.eat(TokenKind::Question) {
             return Ok(condition);
         }
-        let yes = self.nested(|this| this.conditional(live && condition != 0))?;
+        let yes = self.nested(|this| this.conditional(live && condition.holds()))?;
         if !self.eat(TokenKind::Colon) {
             return Err(self.missing("I expected `:` after the first choice of `?`."));
         }
-        let no = self.nested(|this| this.conditional(live && condition == 0))?;
-        Ok(if condition != 0 { yes } else { no })
+        let no = self.nested(|this| this.conditional(live && !condition.holds()))?;
+        Ok(Number {
+            unsigned: yes.unsigned || no.unsigned,
+            ..if condition.holds() { yes } else { no }
+        })
     }
 
     fn missing(&self, message: &str) -> Wrong {
@@ -180,14 +244,13 @@ impl Evaluator<'_> {
             let span = self.tokens[self.at].span;
             self.at += length;
             let needed = match kind {
-                TokenKind::OrOr => left == 0,
-                TokenKind::AndAnd => left != 0,
+                TokenKind::OrOr => !left.holds(),
+                TokenKind::AndAnd => left.holds(),
                 _ => true,
             };
             let live = live && needed;
             let right = self.nested(|this| this.binary(power, live))?;
-            left = apply(kind, length, left, right)
-                .or((!live).then_some(0))
+            left = apply(kind, length, left, right, live)
                 .ok_or_else(|| Wrong("E0023", span, "This divides by zero.".to_string()))?;
         }
         Ok(left)
@@ -199,9 +262,18 @@ impl Evaluator<'_> {
         };
         self.at += 1;
         match token.kind {
-            TokenKind::Not => Ok(i64::from(self.nested(|this| this.unary(live))? == 0)),
-            TokenKind::Tilde => Ok(!self.nested(|this| this.unary(live))?),
-            TokenKind::Minus => Ok(self.nested(|this| this.unary(live))?.wrapping_neg()),
+            TokenKind::Not => {
+                let value = self.nested(|this| this.unary(live))?;
+                Ok(Number::signed(!value.holds()))
+            }
+            TokenKind::Tilde => self.nested(|this| this.unary(live)).map(|value| Number {
+                bits: !value.bits,
+                ..value
+            }),
+            TokenKind::Minus => self.nested(|this| this.unary(live)).map(|value| Number {
+                bits: value.bits.wrapping_neg(),
+                ..value
+            }),
             TokenKind::Plus => self.nested(|this| this.unary(live)),
             TokenKind::LParen => {
                 let value = self.nested(|this| this.conditional(live))?;
@@ -213,48 +285,85 @@ impl Evaluator<'_> {
             TokenKind::Int | TokenKind::BadNumber => {
                 integer(&token.text).ok_or_else(|| self.unexpected(token))
             }
+            TokenKind::Unknown => character(&token.text).ok_or_else(|| self.unexpected(token)),
             // A name that is not a macro counts as 0.
-            TokenKind::Ident => Ok(0),
+            TokenKind::Ident => Ok(Number::signed(0)),
             _ => Err(self.unexpected(token)),
         }
     }
 }
 
-fn apply(kind: TokenKind, length: usize, a: i64, b: i64) -> Option<i64> {
+fn apply(kind: TokenKind, length: usize, a: Number, b: Number, live: bool) -> Option<Number> {
     use TokenKind::*;
-    Some(match kind {
-        OrOr => i64::from(a != 0 || b != 0),
-        AndAnd => i64::from(a != 0 && b != 0),
-        Or => a | b,
-        Xor => a ^ b,
-        And => a & b,
-        EqEq => i64::from(a == b),
-        Ne => i64::from(a != b),
-        Lt => i64::from(a < b),
-        Gt => i64::from(a > b),
-        Le => i64::from(a <= b),
-        Ge => i64::from(a >= b),
-        Shl if length == 2 => a.wrapping_shr(b as u32),
-        Shl => a.wrapping_shl(b as u32),
-        Plus => a.wrapping_add(b),
-        Minus => a.wrapping_sub(b),
-        Star => a.wrapping_mul(b),
-        Slash if b != 0 => a.wrapping_div(b),
-        Percent if b != 0 => a.wrapping_rem(b),
+    let unsigned = a.unsigned || b.unsigned;
+    let [x, y] = [a, b].map(|number| Number { unsigned, ..number }.value());
+    let truth = |holds: bool| Some(Number::signed(holds));
+    let value = match kind {
+        OrOr => return truth(x != 0 || y != 0),
+        AndAnd => return truth(x != 0 && y != 0),
+        EqEq => return truth(x == y),
+        Ne => return truth(x != y),
+        Lt => return truth(x < y),
+        Gt => return truth(x > y),
+        Le => return truth(x <= y),
+        Ge => return truth(x >= y),
+        Shl if length == 2 => return Some(a.shifted(-b.value())),
+        Shl => return Some(a.shifted(b.value())),
+        Or => x | y,
+        Xor => x ^ y,
+        And => x & y,
+        Plus => x + y,
+        Minus => x - y,
+        Star => x.wrapping_mul(y),
+        Slash if y != 0 => x / y,
+        Percent if y != 0 => x % y,
+        Slash | Percent if !live => 0,
         _ => return None,
+    };
+    Some(Number {
+        bits: value as i64,
+        unsigned,
     })
 }
 
 /// A C integer: decimal, octal (leading 0), hexadecimal or binary, with `u` and `l` behind it.
-fn integer(text: &str) -> Option<i64> {
-    let digits = text.trim_end_matches(['u', 'U', 'l', 'L']).replace('_', "");
+/// One that has no place among the signed ones is unsigned.
+fn integer(text: &str) -> Option<Number> {
+    let plain = text.trim_end_matches(['u', 'U', 'l', 'L']);
+    let digits = plain.replace('_', "");
     let (radix, digits) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
         [b'0', b'b' | b'B', ..] => (2, &digits[2..]),
         [b'0', _, ..] => (8, &digits[1..]),
         _ => (10, &digits[..]),
     };
-    u64::from_str_radix(digits, radix)
-        .ok()
-        .map(|value| value as i64)
+    let value = u64::from_str_radix(digits, radix).ok()?;
+    let suffix = &text[plain.len()..];
+    Some(Number {
+        bits: value as i64,
+        unsigned: suffix.contains(['u', 'U']) || i64::try_from(value).is_err(),
+    })
+}
+
+/// A character constant, `'a'` or `'\n'`; as for GCC on most machines, a character has a sign.
+fn character(text: &str) -> Option<Number> {
+    let content = text.strip_prefix('\'')?.strip_suffix('\'')?;
+    let byte = match content.as_bytes() {
+        [byte] => *byte,
+        [b'\\', b'x', ..] => u8::from_str_radix(&content[2..], 16).ok()?,
+        [b'\\', b'0'..=b'7', ..] => u8::from_str_radix(&content[1..], 8).ok()?,
+        [b'\\', escape] => match escape {
+            b'a' => 7,
+            b'b' => 8,
+            b't' => b'\t',
+            b'n' => b'\n',
+            b'v' => 11,
+            b'f' => 12,
+            b'r' => b'\r',
+            b'\\' | b'\'' | b'"' | b'?' => *escape,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(Number::signed(byte as i8))
 }

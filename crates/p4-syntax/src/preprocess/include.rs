@@ -16,8 +16,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("t2na.p4", include_str!("../../include/t2na.p4")),
 ];
 
-/// How many bytes of an included file count as much as one token.
-const BYTES_PER_TOKEN: usize = 32;
+/// How many bytes of an included file, or of a text that a macro builds, count as much as one token.
+pub(super) const BYTES_PER_TOKEN: usize = 32;
 
 fn built_in(name: &str) -> Option<&'static str> {
     BUILT_IN
@@ -37,7 +37,7 @@ fn similar_built_in(path: &str) -> Option<&'static str> {
 }
 
 /// What stood between the quotes or angle brackets.
-struct Target {
+pub(super) struct Target {
     path: String,
     /// `"path"`: search beside the including file first.
     beside: bool,
@@ -62,7 +62,7 @@ impl Preprocessor<'_> {
             return;
         }
         self.add_source(path, &text, None);
-        self.open(0);
+        self.open(0, Span::NONE);
     }
 
     fn no_main(&mut self, path: &str, message: String) {
@@ -82,10 +82,11 @@ impl Preprocessor<'_> {
         source
     }
 
-    fn open(&mut self, source: usize) {
+    fn open(&mut self, source: usize, place: Span) {
         let lexer = Lexer::new(self.sources.text(source), self.sources.base(source));
         self.files.push(OpenFile {
             source,
+            place,
             lexer,
             conditions: Vec::new(),
         });
@@ -102,40 +103,70 @@ impl Preprocessor<'_> {
             return;
         };
         let place = directive.to(self.trimmed(raw));
-        if self.files.len() >= self.options.limits.max_include_depth {
-            let error = Diagnostic::error(
-                "E0011",
-                place,
-                format!(
-                    "Files include each other {} levels deep here.",
-                    self.files.len()
-                ),
-            );
-            self.stop(error.hint(
-                "A file probably includes itself; put its text between `#ifndef NAME`, `#define NAME` and `#endif`.",
-            ));
-            return;
-        }
-        self.includes += 1;
-        if self.includes > self.options.limits.max_includes {
-            let error = Diagnostic::error(
-                "E0011",
-                place,
-                format!(
-                    "This program includes more than {} files.",
-                    self.options.limits.max_includes
-                ),
-            );
-            self.stop(error.hint("Put the text of files that are included often between `#ifndef NAME`, `#define NAME` and `#endif`."));
+        self.count_include(place);
+        if self.stopped {
             return;
         }
         if let Some(source) = self.find(&target, place) {
             if !self.once.contains(&source) {
                 // Reading is work too, even where all of it is comments.
                 self.count(self.sources.text(source).len() / BYTES_PER_TOKEN, place);
-                self.open(source);
+                self.open(source, place);
+                if self.files.len() > self.options.limits.max_include_depth {
+                    self.too_deep(place);
+                }
             }
         }
+    }
+
+    /// Whether an `#include` of the file would read it.
+    pub(super) fn has_include(&mut self, target: &Target, place: Span) -> bool {
+        self.count_include(place);
+        if self.stopped || built_in(&target.path).is_some() {
+            return !self.stopped;
+        }
+        let mut candidates = self.candidates(target).into_iter();
+        let found = candidates.find_map(|path| match self.known_files.get(&path) {
+            Some(_) => Some(true),
+            None => self.provider.read(&path).map(|text| text.is_ok()),
+        });
+        found.unwrap_or(false)
+    }
+
+    fn count_include(&mut self, place: Span) {
+        self.includes += 1;
+        let limit = self.options.limits.max_includes;
+        if self.includes > limit {
+            let message = format!("This program includes more than {limit} files.");
+            self.stop(Diagnostic::error("E0011", place, message).hint("Put the text of files that are included often between `#ifndef NAME`, `#define NAME` and `#endif`."));
+        }
+    }
+
+    /// Too many files are open: one that is open again within itself is probably why.
+    fn too_deep(&mut self, place: Span) {
+        let levels = self.options.limits.max_include_depth;
+        let sources = || self.files.iter().map(|file| file.source);
+        let most = sources()
+            .rev() // of several as often, the outermost
+            .max_by_key(|source| sources().filter(|other| other == source).count());
+        let mut times_open = self.files.iter().filter(|file| Some(file.source) == most);
+        let error = match times_open.nth(1) {
+            Some(again) => {
+                let name = self.sources.name(again.source);
+                let message = format!(
+                    "This includes `{name}` within itself, and so on, {levels} levels deep."
+                );
+                Diagnostic::error("E0011", again.place, message).hint(format!(
+                    "Remove it, or put the text of `{name}` between `#ifndef NAME`, `#define NAME` and `#endif`."
+                ))
+            }
+            None => {
+                let message = format!("Files include each other {levels} levels deep here.");
+                Diagnostic::error("E0011", place, message)
+                    .hint("Let one file include the others, one after the other.")
+            }
+        };
+        self.stop(error);
     }
 
     /// Source index of the file meant; reports when there is none.
@@ -209,7 +240,7 @@ impl Preprocessor<'_> {
     }
 
     /// Reads `"path"` or `<path>`, also when a macro stands for it.
-    fn include_target(&mut self, line: Vec<Token>, raw: Span) -> Option<Target> {
+    pub(super) fn include_target(&mut self, line: Vec<Token>, raw: Span) -> Option<Target> {
         let text = self.sources.snippet(raw).trim().to_string();
         if let Some(rest) = text.strip_prefix('<') {
             let path = rest[..rest.find('>')?].to_string();

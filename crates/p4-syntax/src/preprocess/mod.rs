@@ -44,6 +44,8 @@ struct Preprocessor<'a> {
     includes: usize,
     /// Macro expansions being read, the innermost last.
     contexts: Vec<Context>,
+    /// What the next `__COUNTER__` is.
+    counter: usize,
     /// Arguments within arguments being expanded.
     argument_depth: u32,
     /// Tokens produced so far, by macros too.
@@ -54,6 +56,8 @@ struct Preprocessor<'a> {
 
 struct OpenFile {
     source: usize,
+    /// The `#include` by which it was opened.
+    place: Span,
     lexer: Lexer,
     conditions: Vec<Condition>,
 }
@@ -75,6 +79,7 @@ pub(crate) fn preprocess(
         once: HashSet::default(),
         includes: 0,
         contexts: Vec::new(),
+        counter: 0,
         argument_depth: 0,
         produced: 0,
         stopped: false,
@@ -193,4 +198,18 @@ impl Preprocessor<'_> {
         }
         self.stopped = true;
     }
+}
+
+/// What is in the parentheses that `tokens` begin with, and what follows them.
+fn in_parentheses(tokens: &[Token]) -> Option<(&[Token], &[Token])> {
+    let mut open = 0;
+    let close = tokens.iter().position(|token| {
+        match token.kind {
+            TokenKind::LParen => open += 1,
+            TokenKind::RParen => open -= 1,
+            _ => {}
+        }
+        open <= 0
+    })?;
+    (close > 0).then(|| (&tokens[1..close], &tokens[close + 1..]))
 }

@@ -44,6 +44,7 @@ snapshot!(includes_and_conditionals:
     "#include <nothere.p4>\n#include \"beside.p4\"\n#include\n#include core.p4\n",
     "#if 1 +\n#endif\n#if (1\n#endif\n#if 1 / 0\n#endif\n#if \"text\"\n#endif\n",
     "#endif\n#else\n#elif 1\n#if 1\n#else\n#else\n#elif 1\n#endif\n#ifdef\n#endif\n",
+    "#if defined\n#elif __has_include\n#elif __has_include(<x.p4)\n#elif 'ab' == 1\n#elif '\\q'\n#elif 1u / 0\n#endif\n",
     "#if 1\nconst int a = 1;\n",
     "#error This lab needs BIER_LEN\n#warning old file\n#unknown x\n#line x\n",
 );
@@ -54,6 +55,7 @@ snapshot!(macros:
     "#define A 1\n#define A 2\n#define B 1\n#define B 1\n",
     "#define F(a, b) a + b\nconst int x = F(1);\nconst int y = F(1, 2, 3);\nconst int z = F(1, 2",
     "#define J(a, b) a ## b\nconst int x = J(1, +);\n",
+    "#define F(a..., b) a\n#define G(a, b c...) a\n#define V(...) __VA_OPT__ x\n#define W(...) __VA_OPT__(__VA_OPT__(x))\n#define X(...) __VA_OPT__(## x)\n#define C 'c'\nconst int x = C;\n",
 );
 
 snapshot!(words_of_other_languages:

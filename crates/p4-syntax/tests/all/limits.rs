@@ -156,6 +156,78 @@ fn a_file_that_includes_itself_is_one_error() {
     }
 }
 
+/// The directive to mend is named, not the innocent one at which reading stopped.
+#[test]
+fn a_cycle_of_files_is_shown_where_it_closes() {
+    let place = |files: &[(&str, &str)]| {
+        let files = files
+            .iter()
+            .map(|(name, text)| (name.to_string(), text.to_string()));
+        let parsed = parse("a.p4", &MemoryFiles(files.collect()), &Options::default());
+        assert_eq!(codes(&parsed), ["E0011"]);
+        let diagnostic = &parsed.diagnostics[0];
+        let place = parsed.sources.locate(diagnostic.span.lo).unwrap();
+        (
+            format!("{}:{}", place.file, place.line),
+            diagnostic.message.clone(),
+        )
+    };
+    let (at, message) = place(&[("a.p4", "#include <core.p4>\n#include \"a.p4\"\n")]);
+    assert_eq!(at, "a.p4:2");
+    assert!(message.contains("`a.p4`"), "{message}");
+    let (at, message) = place(&[
+        ("a.p4", "#include <core.p4>\n#include \"b.p4\"\n"),
+        ("b.p4", "\n\n#include \"c.p4\"\n"),
+        ("c.p4", "#include <tna.p4>\n\n\n#include \"b.p4\"\n"),
+    ]);
+    assert_eq!(at, "c.p4:4");
+    assert!(message.contains("`b.p4`"), "{message}");
+
+    let chain: Vec<(String, String)> = (0..100)
+        .map(|n| (format!("{n}.p4"), format!("#include \"{}.p4\"\n", n + 1)))
+        .chain([("a.p4".to_string(), "#include \"0.p4\"\n".to_string())])
+        .collect();
+    let chain: Vec<(&str, &str)> = chain.iter().map(|(n, t)| (&**n, &**t)).collect();
+    let (at, message) = place(&chain);
+    assert_eq!(at, "62.p4:1");
+    assert!(message.contains("64 levels"), "{message}");
+}
+
+/// Work of which no token comes is work: these took minutes, or gigabytes, and stop now.
+#[test]
+fn macros_that_yield_nothing_are_bounded_too() {
+    let much = 1 << 18;
+    let uses = |definition: String, use_: &str| {
+        let text = format!("{definition}\n{}", use_.repeat(much / use_.len()));
+        assert_eq!(codes(&parse_text("much.p4", &text)), ["E0026"]);
+    };
+    uses(format!("#define F(a) {}", "a ".repeat(much)), "F()\n");
+    let optional = "__VA_OPT__(a a) ".repeat(much / 16);
+    uses(format!("#define F(...) {optional}"), "F()\n");
+    let long = "x".repeat(4000);
+    uses(
+        format!("#define J(a, b) a ## b\n#define P(b) J({long}, b)"),
+        "P(__COUNTER__)\n",
+    );
+    let once = |definition: &str, argument: String| {
+        let text = format!("{definition}\nF({argument})");
+        assert!(codes(&parse_text("much.p4", &text)).contains(&"E0026"));
+    };
+    let strings = format!("#define F(a) {}", "#a ".repeat(much / 4));
+    once(&strings, "x ".repeat(much / 2));
+    let pastes = format!("#define F(a) {}", "a ## a ".repeat(much / 8));
+    once(&pastes, "x".repeat(much));
+}
+
+#[test]
+fn many_questions_for_files_end() {
+    let text = format!(
+        "#if {} 1\n#endif\n",
+        "__has_include(\"a.p4\") ||".repeat(100_000)
+    );
+    assert_eq!(codes(&parse_text("ask.p4", &text)), ["E0011"]);
+}
+
 #[test]
 fn many_inclusions_of_much_nothing_end() {
     let files = MemoryFiles(
@@ -216,6 +288,10 @@ fn repeated_mistakes_take_linear_time() {
         "#else\n",
         "# \n",
         "#define X(\n",
+        "#define X(a...,\n",
+        "#define X(...) __VA_OPT__(\n",
+        "#if __has_include(\n",
+        "#if '\\x",
         "extern a<a,",
         "enum e {",
         "switch (x) {\n",
@@ -249,4 +325,22 @@ fn repeated_mistakes_take_linear_time() {
             );
         }
     }
+}
+
+/// As above, within one directive.
+#[test]
+fn long_directives_take_linear_time() {
+    for (before, piece) in [
+        ("#define X(", "a..., "),
+        ("#define X(...) ", "__VA_OPT__("),
+        ("#if ", "__has_include("),
+        ("#if ", "defined("),
+        ("#if ", "'\\x"),
+    ] {
+        let text = format!("{before}{}\n", piece.repeat(1_000_000 / piece.len()));
+        assert!(parse_text("long.p4", &text).has_errors(), "{piece}");
+    }
+    let names: String = (0..200_000).map(|n| format!("p{n}, ")).collect();
+    let parsed = parse_text("long.p4", &format!("#define X({names}q) q\n"));
+    assert_eq!(codes(&parsed), ["E0015"]);
 }

@@ -78,6 +78,73 @@ fn macros_with_and_without_arguments() {
     assert_eq!(expands("#define int8 bit<8>", "(int8) 1"), "((bit<8>) 1)");
 }
 
+/// Macros for any number of arguments; each expansion is that of GNU cpp.
+#[test]
+fn arguments_that_may_be_left_out() {
+    for definition in [
+        "#define F(x, ...) g(x, ## __VA_ARGS__)",
+        "#define F(x, args...) g(x, ##args)",
+    ] {
+        assert_eq!(expands(definition, "F(1)"), "g(1)", "{definition}");
+        assert_eq!(expands(definition, "F(1, 2, h(3))"), "g(1, 2, h(3))");
+        let inner = format!("{definition}\n#define g(a, b) {{ a, b 9 }}");
+        assert_eq!(
+            expands(&inner, "F(1,)"),
+            "{1, 9}",
+            "empty is not left out: g gets two arguments"
+        );
+    }
+    assert_eq!(
+        expands("#define F(...) g(0, ## __VA_ARGS__)", "F()"),
+        "g(0)"
+    );
+    assert_eq!(
+        expands("#define F(x, ...) g(x, ## __VA_ARGS__, 3)", "F(1)"),
+        "g(1, 3)"
+    );
+    assert_eq!(
+        expands("#define V(a, others...) f(others, a)", "V(1, 2, 3)"),
+        "f(2, 3, 1)"
+    );
+    assert_eq!(expands("#define V(all...) #all", "V(a, b)"), "\"a, b\"");
+
+    let optional = "#define NONE\n#define V(x, ...) g(x __VA_OPT__(, x + ) __VA_ARGS__)";
+    assert_eq!(expands(optional, "V(1)"), "g(1)");
+    assert_eq!(expands(optional, "V(1, NONE)"), "g(1)");
+    assert_eq!(expands(optional, "V(1, 2)"), "g(1, (1 Add 2))");
+    let pasted = "#define V(x, ...) f(a ## __VA_OPT__(b + x) - c, __VA_OPT__(d) ## e)";
+    assert_eq!(expands(pasted, "V(1)"), "f((a Sub c), e)");
+    assert_eq!(expands(pasted, "V(1, 2)"), "f(((ab Add 1) Sub c), de)");
+    assert_eq!(
+        expands("#define P(a) x + a ## _end", "P()"),
+        "(x Add _end)",
+        "nothing is pasted to what stands before an empty argument"
+    );
+    assert_eq!(
+        expands("#define P(a) f(x a ## , y)", "P()"),
+        "f(x, y)",
+        "nor does it break what follows"
+    );
+}
+
+#[test]
+fn the_counter_counts_its_uses() {
+    assert_eq!(
+        expands(
+            "#define TWICE(x) x + x",
+            "f(__COUNTER__, TWICE(__COUNTER__), __COUNTER__)"
+        ),
+        "f(0, (1 Add 1), 2)"
+    );
+    assert_eq!(
+        expands(
+            "#define JOIN(a, b) a ## b\n#define NAME(a, b) JOIN(a, b)",
+            "NAME(t, __COUNTER__) + NAME(t, __COUNTER__)"
+        ),
+        "(t0 Add t1)"
+    );
+}
+
 /// The examples of the C standard (C11, 6.10.3.5) that say how macros meet each other.
 #[test]
 fn a_macro_is_not_expanded_in_itself() {
@@ -175,6 +242,17 @@ fn conditionals_choose_one_branch() {
         "#if 0\n#elif ONE",
         "#if 0\nconst x\n#elif 0\n}\n#elif 1",
         "#ifdef __LINE__",
+        "#if defined __COUNTER__ && __COUNTER__ + 1 == __COUNTER__",
+        "#if 'a' == 97 && ' ' == 32 && '\"' == 34 && '/' < 'a'",
+        "#if '\\n' == 10 && '\\0' == 0 && '\\'' == 39 && '\\\\' == 92 && '\\x41' == 'A' && '\\101' == 65",
+        "#if '\\377' < 0",
+        "#define LETTER 'x'\n#if LETTER == 120",
+        "#if -1 > 0u && -1 < 0 && -1 > 0UL",
+        "#if 0xffffffffffffffff > 0 && 0x7fffffffffffffff + 1 < 0 && 18446744073709551615 == -1",
+        "#if -1 / 2u == 9223372036854775807 && -1 % 10u == 5 && -7 / 2 == -3 && -7 % 2 == -1",
+        "#if 1 - 2u > 0 && ~0u > 0 && -1u > 0 && (0 ? 1u : -1) > 0",
+        "#if !0u - 2 < 0 && (1u == 1) - 2 < 0 && (1u && 1) - 2 < 0",
+        "#if -1 >> 1u == -1 && -1u >> 63 == 1 && -1 >> 70 == -1 && 1 << 64 == 0 && 4 << -1 == 2",
     ] {
         assert!(chosen(condition), "{condition}");
     }
@@ -185,6 +263,8 @@ fn conditionals_choose_one_branch() {
         "#if NONE",
         "#if 0\n#elif 0",
         "#if !ONE",
+        "#if 1 / 1 - 1u",
+        "#if 1u > -1",
     ] {
         assert!(!chosen(condition), "{condition}");
     }
@@ -197,6 +277,16 @@ fn inactive_text_may_be_anything() {
     assert_eq!(last_constant(quotes), "1");
     let text = "#if 0\n it's \"not closed\n #if 1\n #else\n # 12bad\n #error no\n #include <none>\n 0x \u{e4} ` \n #endif\n #else\nconst int x = 1;\n#endif";
     assert_eq!(last_constant(text), "1");
+}
+
+/// An apostrophe is no character constant, and what follows it is read.
+#[test]
+fn apostrophes_in_directives_stay_apostrophes() {
+    let text =
+        "#define NOTE it's /* a\nlong */ x's\n#pragma don'\n'\n#pragma can'\\\n'\nconst int x = 1;";
+    let parsed = parse_text("a.p4", text);
+    assert_eq!(codes(&parsed), ["E0001"], "the one on a line of its own");
+    assert_eq!(names(&parsed), ["x"]);
 }
 
 #[test]
@@ -233,6 +323,43 @@ fn includes_are_searched_beside_the_file_and_then_in_order() {
     );
     assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
     assert_eq!(names(&parsed), ["beside", "first", "d", "c", "e"]);
+}
+
+/// What an `#include` would find, and no more: a program that asks first gets the right branch.
+#[test]
+fn has_include_looks_where_include_does() {
+    let main = "#define BESIDE \"a.p4\"\n\
+        #define check(name) const int name = 1;\n\
+        #ifdef __has_include\ncheck(known)\n#endif\n\
+        #if defined(__has_include) && __has_include(\"a.p4\")\ncheck(beside)\n#endif\n\
+        #if __has_include(BESIDE) && !__has_include(\"b.p4\")\ncheck(by_macro)\n#endif\n\
+        #if __has_include(<a.p4>)\ncheck(wrong)\n#endif\n\
+        #if __has_include(<sub/a-1.p4>)\ncheck(in_a_folder)\n#endif\n\
+        #if __has_include(<core.p4>) && __has_include(\"tna.p4\")\ncheck(built_in)\n#endif\n\
+        #if __has_include(\"none.p4\")\n#include \"none.p4\"\n#else\ncheck(absent)\n#endif\n";
+    let files = [
+        ("dir/main.p4", main),
+        ("dir/a.p4", "this is not read"),
+        ("inc/sub/a-1.p4", ""),
+    ];
+    let options = Options {
+        include_dirs: vec!["inc".to_string()],
+        ..Options::default()
+    };
+    let parsed = with_files(&files, &options);
+    assert!(parsed.diagnostics.is_empty(), "{:?}", parsed.diagnostics);
+    assert_eq!(
+        names(&parsed),
+        [
+            "known",
+            "beside",
+            "by_macro",
+            "in_a_folder",
+            "built_in",
+            "absent"
+        ]
+    );
+    assert_eq!(parsed.sources.files().count(), 1);
 }
 
 /// A student's `core.p4` must not change what the language is.
