@@ -129,6 +129,54 @@ def test_what_is_free_to_choose_costs_no_points(course: Course) -> None:
     assert judged(course, PROTECT, old, new, "network").status == "passed"
 
 
+ADDRESS = "        hdr.tunnel.dst_addr = dst_addr;\n"
+CHANGED = "        decision.tunnel_changed   = true;\n"
+ETHER_TYPE = "        hdr.ethernet.ether_type = ETHERTYPE_IPV4;\n"
+IPV6 = """\
+        if (hdr.protection.next_protocol == IP_PROTOCOL_IPV6) {
+            hdr.ethernet.ether_type = ETHERTYPE_IPV6;
+        }
+"""
+
+
+@pytest.mark.parametrize(
+    ("missing", "check", "line", "why"),
+    [
+        (  # in different blocks
+            (CHANGED, ADDRESS),
+            "tag-path",
+            "action set_path(bit<32> dst_addr) {",
+            "in this action nothing changes tunnel.dst_addr",
+        ),
+        (  # in one action
+            (ETHER_TYPE, CHANGED),
+            "tag-there",
+            "action tag() {",
+            "in this action nothing changes ethernet.ether_type",
+        ),
+        (  # in a control that others call
+            (IPV6,),
+            "decapsulate-ipv6",
+            "hdr.tunnel.setInvalid();",
+            "before this nothing changes ethernet.ether_type",
+        ),
+    ],
+)
+def test_of_several_missing_lines_the_one_is_told_that_the_story_is_about(
+    course: Course, missing: tuple[str, ...], check: str, line: str, why: str
+) -> None:
+    """Who reads that an address is wrong is not sent to where the checksum is left out."""
+    text = marks.solution(course.sources[PROTECT], PROTECT)
+    for one in missing:
+        assert text.count(one) == 1
+        text = text.replace(one, "")
+    right = {name: marks.solution(course.sources[name], name) for name in course.student.edit}
+    verdict = judge(course, {**right, PROTECT: text})
+    story = next(one.story for one in verdict.checks if one.id == check)
+    assert story is not None and story.place is not None
+    assert (story.place.text, story.why) == (line, why)
+
+
 LAYOUT = {"ip": {"length": 16, "identification": 16, "hdr_checksum": 16}}
 FREE = frozenset({"ip.identification"})
 

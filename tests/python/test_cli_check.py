@@ -164,7 +164,7 @@ def test_a_folder_of_other_things_is_no_place_to_begin_a_lab(
     assert "p4lab check 01-bier FOLDER" in done.stderr
     assert "To begin the lab: p4lab start 01-bier." in done.stderr
     done = p4lab("check", "01-bier", tmp_path)
-    assert "p4lab start 01-bier mylab" in done.stderr
+    assert "p4lab start 01-bier mylab01" in done.stderr
 
 
 def test_without_a_folder_the_files_are_those_here_or_the_notebooks(

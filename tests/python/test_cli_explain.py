@@ -37,7 +37,7 @@ def test_a_code_leads_to_the_level_that_teaches_it() -> None:
     """Who does not know what a parser state is learns it there, and not from the page."""
     done = p4lab("explain", "E0403")
     assert "part 6 of 00-p4, A parser branch" in done.stdout
-    assert done.stdout.endswith("start 00-p4 mylab\n")
+    assert done.stdout.endswith("start 00-p4 mylab00\n")
     assert json.loads(p4lab("explain", "E0403", "--json").stdout)["taught"]["part"] == "parser"
     assert json.loads(p4lab("explain", "E0901", "--json").stdout)["taught"] is None
 

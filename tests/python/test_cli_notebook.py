@@ -155,6 +155,19 @@ def read_until(terminal: int, pattern: str) -> str:
     return text
 
 
+def test_a_jupyterlab_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else `p4lab notebook` hangs after its last Ctrl-C, and the terminal with it."""
+    monkeypatch.setattr(server, "END_SECONDS", 0.2)
+    deaf = (
+        "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE)
+    assert process.stdout is not None and process.stdout.readline()
+    server.end(process)
+    process.stdout.close()
+    assert process.returncode == -signal.SIGKILL
+
+
 def test_a_students_notebook_is_never_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

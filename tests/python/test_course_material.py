@@ -3,13 +3,15 @@
 import json
 import os
 import resource
+from pathlib import Path
 
 import pytest
 
 from cli_runner import p4lab
 from p4lab import _engine, policies
 from p4lab.course import material, renewal
-from p4lab.course.labs import names
+from p4lab.course.labs import LabError, names
+from p4lab.notebook import open_lab
 from p4lab.paths import ROOT
 
 
@@ -27,7 +29,7 @@ def test_a_starter_compiles_and_has_no_marks(lab, tmp_path):
         assert policies.read((tmp_path / wanted.program).read_text(), wanted.program).methods
     for bits in ("64", "256") if wanted.program.endswith(".p4") else ():
         program = _engine.compile(str(tmp_path / wanted.program), [], [("BSL", bits)])
-        assert program.ok, program.render()
+        assert not program.diagnostics, program.render()  # a student would look for a mistake
     for name in wanted.edit:
         text = (tmp_path / name).read_text()
         assert "TODO" in text
@@ -119,7 +121,10 @@ def test_without_git_a_newer_starter_is_laid_beside(tmp_path, monkeypatch):
     assert renewal.place(path, NEWER, OLD) == "beside"
 
 
-@pytest.mark.parametrize("memory", ["", "[", "[]", "[" * 100_000, '{"a.p4": 1}', "pipe", "zeros"])
+@pytest.mark.parametrize(
+    "memory",
+    ["", "[", "[]", "[" * 100_000, '{"a.p4": 1}', '{"files": {"a.p4": 1}}', "pipe", "zeros"],
+)
 def test_a_memory_that_a_student_has_made_is_no_memory(tmp_path, memory):
     path = tmp_path / renewal.MEMORY
     path.parent.mkdir()
@@ -137,8 +142,8 @@ def test_a_lab_that_has_changed_says_so_and_brings_its_changes(tmp_path):
     work = tmp_path / "my lab"
     p4lab("start", "01-bier", work)
     memory = json.loads((work / renewal.MEMORY).read_text())
-    older = memory["bier/bier.p4"] + "// a line that the lab no longer has\n"
-    memory["bier/bier.p4"] = older
+    older = memory["files"]["bier/bier.p4"] + "// a line that the lab no longer has\n"
+    memory["files"]["bier/bier.p4"] = older
     (work / renewal.MEMORY).write_text(json.dumps(memory))
     mine = "// mine\n" + older
     (work / "bier" / "bier.p4").write_text(mine)
@@ -151,6 +156,50 @@ def test_a_lab_that_has_changed_says_so_and_brings_its_changes(tmp_path):
     assert text.startswith("// mine\n") and "no longer has" not in text
     assert (work / "bier" / "bier.p4.before").read_text() == mine
     assert "has changed" not in p4lab("check", "01-bier", work).stdout
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+@pytest.mark.parametrize(
+    ("first", "second"), [("01-bier", "02-frr"), ("05-recirculation", "01-bier")]
+)
+def test_a_lab_does_not_begin_in_the_folder_of_another(
+    first, second, is_old, tmp_path, monkeypatch
+):
+    """What lab 02 brings along is the solution of lab 01, and lab 01's starter undoes lab 05's."""
+    monkeypatch.chdir(tmp_path)
+    p4lab("start", first, "mylab")
+    memory = tmp_path / "mylab" / renewal.MEMORY
+    if is_old:  # without the lab's name
+        memory.write_text(json.dumps(json.loads(memory.read_text())["files"]))
+    own = {path: path.read_bytes() for path in Path("mylab").rglob("*") if path.is_file()}
+    refused = p4lab("start", second, "mylab")
+    remedy = f"p4lab start {second} mylab{second[:2]}"
+    assert refused.returncode == 2
+    assert refused.stderr == (
+        f"p4lab: mylab was begun for {first}; {second} needs a folder of its own: {remedy}\n"
+    )
+    assert own == {path: path.read_bytes() for path in own}
+    assert set(own) == {path for path in Path("mylab").rglob("*") if path.is_file()}
+    assert "has changed since" not in p4lab("check", second, "mylab").stdout
+    assert p4lab(*remedy.split()[1:]).returncode == p4lab("start", first, "mylab").returncode == 0
+
+
+def test_a_notebook_does_not_begin_a_lab_in_the_folder_of_another(tmp_path):
+    list(material.start("01-bier", tmp_path / "mine"))
+    before = (tmp_path / "mine" / "bier" / "bier.p4").read_bytes()
+    with pytest.raises(LabError) as told:
+        open_lab("02-frr", folder=tmp_path / "mine")
+    assert str(told.value).endswith(
+        f'needs a folder of its own: open_lab("02-frr", folder="{tmp_path / "mylab02"}")'
+    )
+    assert (tmp_path / "mine" / "bier" / "bier.p4").read_bytes() == before
+
+
+def test_the_folder_named_instead_is_free(tmp_path, monkeypatch):
+    """A remedy that is refused in turn is none."""
+    list(material.start("01-bier", tmp_path / "mylab02"))
+    monkeypatch.chdir(tmp_path / "mylab02")
+    assert p4lab("start", "02-frr", ".").stderr.endswith("start 02-frr ../mylab02-2\n")
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x.p4", "bier/../../x", "", "a\\b"])

@@ -10,7 +10,7 @@ import pytest
 
 from cli_runner import p4lab
 from p4lab.course import material
-from p4lab.course.home import HERE, names
+from p4lab.course.home import HERE, names, own_folder
 from p4lab.grading.course import load
 from p4lab.paths import ROOT
 
@@ -71,17 +71,24 @@ def test_no_line_of_the_solution_is_in_the_handout(lab):
 
 @pytest.mark.parametrize("lab", HANDOUTS)
 def test_every_command_works_on_the_starter(lab, tmp_path):
-    folder = tmp_path / "mylab"
+    folder = tmp_path / own_folder(lab)
     commands = re.findall(r"^\./lab (.+)$", handout(lab), re.MULTILINE)
     assert len(commands) >= 3
     for command in commands:
-        words = [str(folder) if word == "mylab" else word for word in shlex.split(command)]
+        words = [str(folder) if word == folder.name else word for word in shlex.split(command)]
         if words[0] == "watch":  # it only ends by Ctrl-C
             continue
         done = p4lab(*words)
         expected = {"check": 1, "run": 1}.get(words[0], 0)  # nothing is solved yet
         assert done.returncode == expected, f"{command}\n{done.stdout[-1500:]}\n{done.stderr}"
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("lab", HANDOUTS)
+def test_every_command_names_a_folder_for_this_lab_alone(lab):
+    """In one folder for all labs, the files that lab 02 brings along are the solution of lab 01."""
+    named = set(re.findall(r"\bmy-?lab\w*", handout(lab)))
+    assert named == {own_folder(lab)}
 
 
 @pytest.mark.parametrize("lab", HANDOUTS)

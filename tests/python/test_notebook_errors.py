@@ -6,10 +6,12 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
 import pytest
 
+from cli_runner import p4lab
 from p4lab.course.home import HERE
 from p4lab.course.labs import LabError
 from p4lab.course.material import start
@@ -17,8 +19,9 @@ from p4lab.errors import Interrupted, Plain
 from p4lab.grading import workers
 from p4lab.grading.known import wanted
 from p4lab.grading.workers import Hand, Task, load
-from p4lab.notebook import Lab, lab_folder, open_lab
+from p4lab.notebook import Folder, Lab, lab_folder, open_lab
 from p4lab.notebook.checks import check
+from p4lab.notebook.running import Running
 from p4lab.notebook.saying import DoesNotCompile
 
 LAB = "00-p4"
@@ -49,12 +52,70 @@ def test_all_checks_stand_below_their_parts_with_their_numbers(tmp_path: Path) -
     assert "rowgroup" not in found.of("terminate")._repr_html_()
 
 
+def begun(folder: Path, old: str, new: str) -> Folder:
+    """Lab 03 with one task of protect.p4 done as a student may do it."""
+    list(start("03-protect", folder))
+    file = folder / "protect" / "protect.p4"
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+    return lab_folder("03-protect", folder)
+
+
+def test_a_part_alone_is_told_as_on_the_command_line(tmp_path: Path) -> None:
+    """Who asks for part 2 learns of its mistakes although part 1 is not done."""
+    old = "// TODO tag: where the tunnel of this copy ends"
+    folder = begun(tmp_path / "mine", old, "hdr.ipv4.dst_addr = dst_addr;")
+    whole = check(folder)
+    found = whole.of("tag")
+    assert all(one.status == "skipped" for one in whole.checks if one.part == "tag")
+    assert "✗ failed: 2.1" in repr(found) and found.view().data["failed"]
+    assert "(1.1 fails, too, and may be the cause)" in found._repr_html_()
+    assert repr(check(folder, "tag")) == repr(found)
+    assert repr(found.of(None)) == repr(whole)
+
+
+def test_a_part_that_waits_says_what_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six checks that wait for a number are no answer to what to do now."""
+    list(start("01-bier", tmp_path / "mine"))
+    found = check(lab_folder("01-bier", tmp_path / "mine"), "sets")
+    first = 'First: lab.check("forward")'
+    assert first in repr(found) and escape(first) in found._repr_html_()
+    assert "First:" not in repr(found.of("forward")) + repr(found.of(None))
+    monkeypatch.chdir(tmp_path)
+    told = p4lab("check", "01-bier", "mine", "--part", "sets").stdout
+    assert "\nFirst: p4lab check 01-bier mine --part forward\n" in told
+
+
+def test_what_sends_no_packet_is_not_to_be_watched(tmp_path: Path) -> None:
+    """A button that only says that there is nothing to be watched is one too many."""
+    list(start("05-recirculation", tmp_path / "mine"))
+    found = check(lab_folder("05-recirculation", tmp_path / "mine"))
+    films = {one["id"]: one["film"] for one in found.view().data["failed"]}
+    numbers = {one.id for one in found.course.checks if one.numbers}
+    assert numbers & films.keys() and any(films.values())
+    assert not any(films[one] for one in numbers & films.keys())
+    program = tmp_path / "mine" / found.course.student.edit[0]
+    program.write_text("wrong")
+    broken = check(lab_folder("05-recirculation", tmp_path / "mine"))
+    assert {one["film"] for one in broken.shown()[2]} == {False}, "the compiler's errors say it"
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
         (lambda lab: lab.check("nope"), "has no part 'nope'"),
         (lambda lab: lab.dial_view(who="zoe"), "zoe is not a subscriber"),
         (lambda lab: lab.send(99), "there is no stream 99"),
+        (lambda lab: lab.send("h1"), "there is no stream 'h1'"),
+        (lambda lab: lab.send(packets=0), "from 1 to 10000000, such as 3; it is 0"),
+        (lambda lab: lab.send(packets="3"), "such as 3; it is '3'"),
+        (lambda lab: lab.send(cut=("r1", "r2")), "cut is a link and when it fails"),
+        (lambda lab: lab.send(cut=("r1", "r2", "5")), "cut is a link and when it fails"),
+        (lambda lab: lab.send(cut=("r1", "web", 5, 4)), "works again after that"),
+        (lambda lab: lab.send(cut=("r1", "r9", 5)), "r9"),
         (lambda lab: lab.packet_view("r9"), "there is no router 'r9'"),
         (lambda lab: lab.table_view("r1", "nope"), "no table called nope"),
         (lambda lab: lab.nothing, "there is no nothing here"),
@@ -70,6 +131,46 @@ def test_a_wrong_argument_is_one_sentence(
         wrong(lab)
     assert isinstance(caught.value, Plain)
     assert caught.value._render_traceback_() == [str(caught.value)]
+
+
+def test_a_lab_and_what_was_sent_are_a_sentence_as_the_last_line_of_a_cell(lab: Lab) -> None:
+    """Else thousands of characters of p4lab's own data push the cell's answer away."""
+    assert repr(lab) == f"Lab 06-bng: the finished program on {lab.topology.name}"
+    sent = lab.send()
+    assert repr(sent) == str(sent) and "got" in repr(sent) and len(repr(sent)) < 200
+    policies = open_lab("07-fabric", folder=HERE.sources)
+    assert repr(policies) == "Lab 07-fabric: the reference solution"
+
+
+def test_an_interrupted_send_is_one_sentence_and_the_next_is_whole(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = str(lab.send())
+    monkeypatch.setattr(Running, "send", interrupted)
+    with pytest.raises(Interrupted) as caught:
+        lab.send(packets=100_000)
+    told = "Interrupted: the network was restarted, with all links up."
+    assert caught.value._render_traceback_() == [told]
+    monkeypatch.undo()
+    assert str(lab.send()) == before
+
+
+def test_an_empty_file_is_named_once(tmp_path: Path) -> None:
+    """With the remedy, where the reader looks last."""
+    folder = tmp_path / "mine"
+    list(start("01-bier", folder))
+    (folder / "bier" / "bier.p4").write_text("\n")
+    told = p4lab("check", "01-bier", folder)
+    assert told.returncode == 1
+    assert " ".join(told.stdout.split()).count("bier/bier.p4 is empty.") == 1
+    assert told.stdout.index("total") < told.stdout.index("To begin with the starter again")
+    found = check(lab_folder("01-bier", folder))
+    assert not found.passed
+    for shown in (repr(found), found._repr_html_()):
+        assert shown.count("is empty") == shown.count("delete it, then") == 1
 
 
 def test_after_an_interrupt_the_next_question_gets_its_own_answer(mine: Path) -> None:

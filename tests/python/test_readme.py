@@ -19,10 +19,10 @@ COMMANDS = re.findall(r"^\./lab .+$", (ROOT / "README.md").read_text(), re.MULTI
 RUN_ELSEWHERE = {"./lab test", "./lab bench"}
 
 # Folders that the page names; they are made elsewhere here.
-FOLDERS = {"captures", "figure11", "mylab", "submissions"}
+FOLDERS = {"captures", "figure11", "mylab01", "submissions"}
 
 # A starter that nobody has worked on does not pass.
-VERDICT_NO = {"./lab check 01-bier mylab"}
+VERDICT_NO = {"./lab check 01-bier mylab01"}
 
 
 def test_the_readme_shows_commands() -> None:

@@ -36,4 +36,4 @@ def test_what_a_wheel_is_tried_with_works(tmp_path: Path) -> None:
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", "\n".join(lines)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "mylab" / "bier" / "bier.p4").is_file()
+    assert (tmp_path / "mylab01" / "bier" / "bier.p4").is_file()

@@ -16,10 +16,10 @@ export class Checks {
   async check(work) {
     const question = { ask: "check", lab: work.lab.name, files: { ...work.files, ...work.memory } };
     const asked = (this.asked = {});
-    const { html, failed, films, verdict: told, kept } = await python.ask(question);
+    const { html, failed, verdict: told, kept } = await python.ask(question);
     work.remember(kept);
     if (this.asked !== asked) return; // another lab is open
-    this.#show({ data: { html, failed, films }, film: {}, hints: {} }, work);
+    this.#show({ data: { html, failed }, film: {}, hints: {} }, work);
     this.asked = asked;
     this.place.dataset.verdict = JSON.stringify(told);
   }

@@ -15,7 +15,7 @@
 //! | E0015, W0019, E0029 | `#define`: malformed, repeated, `#` before no parameter |
 //! | E0016, E0017, E0018 | using a macro: number of arguments, no end, too long a text |
 //! | E0020 to E0023 | `#if`: out of place, no end, malformed, division by zero |
-//! | E0024, E0025 | `#error`, `#warning` |
+//! | E0024, W0025 | `#error`, `#warning` |
 //! | E0026 | macros that grow without bound |
 //! | E0028 | a malformed `#line` |
 //! | E0100 | something else was expected here |

@@ -12,6 +12,7 @@ from p4lab.adopt.pair import AdoptError, Pair
 from p4lab.adopt.regions import Region, cut, in_part, marked, regions, slug
 from p4lab.adopt.scenarios import is_told, scenarios
 from p4lab.adopt.titles import Data, Found
+from p4lab.course.home import own_folder
 from p4lab.grading import found as files
 from p4lab.grading.toml import quoted
 
@@ -263,9 +264,9 @@ def _handout(lab: Lab, program: str) -> str:
         "Say here what the program is for.",
         "",
         "```",
-        f"./lab start {lab.name} mylab",
-        f"./lab check {lab.name} mylab",
-        f"./lab watch {lab.name} mylab",
+        f"./lab start {lab.name} {own_folder(lab.name)}",
+        f"./lab check {lab.name} {own_folder(lab.name)}",
+        f"./lab watch {lab.name} {own_folder(lab.name)}",
         "```",
     ]
     for number, part in enumerate(lab.parts, start=1):

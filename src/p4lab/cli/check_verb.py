@@ -150,7 +150,8 @@ def check(
     if not as_json:
         if top != (given or Path(".")):
             typer.echo(f"Your files are those in {top}.")
-        _tell_of_notes(shown, course, folder, found)
+        if watch_it is not None or hint is not None:
+            _tell_of_notes(shown, course, folder, found)
     if watch_it is not None:
         _watch_it(course, found.files, _check(course, watch_it), wanted, as_json)
         return
@@ -172,6 +173,8 @@ def check(
         typer.echo(_record(verdict, found, progress))
     else:
         stories = len(verdict.checks) if all_ else 1
+        told = _tell_of_notes(shown, course, folder, found, whole.trouble)
+        whole = replace(whole, trouble=told)
         shown.print(render(course, whole, stories=stories, folder=str(folder), part=wanted))
         _offer_film(shown, course, folder, verdict)
         _tell_of_progress(shown, progress)
@@ -200,8 +203,8 @@ def watch(lab: Lab, folder: Folder = None, part: OnePart = None) -> None:
         folder = _inside(top, found)
         verdict = _on_engine(course, found.files)
         console.clear()
-        _tell_of_notes(console, course, folder, found)
-        shown = opened(verdict, wanted)
+        told = _tell_of_notes(console, course, folder, found, verdict.trouble)
+        shown = replace(opened(verdict, wanted), trouble=told)
         console.print(render(course, shown, folder=str(folder), part=wanted))
         _tell_of_progress(console, _progress(course, folder, verdict))
         _tell_of_files(console, course, folder, found)
@@ -349,14 +352,18 @@ def _tell_of_files(shown: Console, course: Course, folder: Path, found: Submissi
         shown.print(more, markup=False, highlight=False, soft_wrap=True)
 
 
-def _tell_of_notes(shown: Console, course: Course, folder: Path, found: Submission) -> None:
+def _tell_of_notes(
+    shown: Console, course: Course, folder: Path, found: Submission, trouble: str = ""
+) -> str:
     """What was taken for what, before a story speaks of the lines of such a file, and how files
-    that were not there come back."""
-    from p4lab.course.material import lacking
+    that were not there come back; gives what is left to say of a verdict's trouble."""
+    from p4lab.course.material import lacking, remedied
 
     lacks = lacking(course.name, folder) if folder.is_dir() else ()
-    for note in (*found.notes, *lacks):
+    trouble, others = remedied(trouble, lacks)
+    for note in (*found.notes, *others):
         shown.print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    return trouble
 
 
 def _may_be(target: str, course: Course) -> None:
@@ -446,7 +453,7 @@ def _inside(top: Path, found: Submission) -> Path:
 
 def _told(course: Course, given: Path | None, folder: Path, found: Submission) -> str:
     """Why there is nothing to judge, and the remedy if there is one."""
-    from p4lab.course.home import command
+    from p4lab.course.home import command, own_folder
 
     there = any(os.path.lexists(folder / name) for name in course.student.edit)
     if there or (os.path.lexists(folder) and not folder.is_dir()):
@@ -461,7 +468,7 @@ def _told(course: Course, given: Path | None, folder: Path, found: Submission) -
     if _holds_something(folder):  # a home, perhaps, and no place for a lab
         return (
             f"{folder}: {found.trouble} If your work is in another folder, name it: {name}. "
-            f"To begin the lab in a new one: {begin} mylab"
+            f"To begin the lab in a new one: {begin} {own_folder(course.name)}"
         )
     return f"{folder}: {found.trouble} To begin the lab there: {begin} {shlex.quote(str(folder))}"
 

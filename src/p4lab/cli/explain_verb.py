@@ -14,6 +14,7 @@ from p4lab import _engine
 from p4lab.cli.errors import fail
 from p4lab.cli.options import Json
 from p4lab.command import command
+from p4lab.course.home import own_folder
 from p4lab.course.teaches import Lesson, lesson
 
 Codes = Annotated[
@@ -79,7 +80,7 @@ def _to_practise(level: Lesson) -> str:
     """Where the mistake is taught, and how to get there."""
     return (
         f"To practise it: part {level.number} of {level.lab}, {level.title}. "
-        f"Begin with: {command()} start {level.lab} mylab"
+        f"Begin with: {command()} start {level.lab} {own_folder(level.lab)}"
     )
 
 

@@ -18,7 +18,7 @@ import typer
 from p4lab.cli.errors import fail, fail_at
 from p4lab.course.home import work_folder
 from p4lab.course.labs import LabError
-from p4lab.notebook.server import Server, free_port, has_desktop, student_server
+from p4lab.notebook.server import Server, end, free_port, has_desktop, student_server
 
 FIRST = "01-bier"
 
@@ -82,11 +82,10 @@ def notebook(
     except KeyboardInterrupt:
         ready = True  # the same Ctrl-C has reached JupyterLab
     finally:
-        process.terminate()
-        process.wait()
+        end(process)
     if not ready:
-        end = log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
-        fail("\n".join(["JupyterLab did not start:", *end]))
+        last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
+        fail("\n".join(["JupyterLab did not start:", *last]))
 
 
 def _is_ours(server: Server) -> bool:
@@ -101,8 +100,7 @@ def _is_ours(server: Server) -> bool:
 
 def _somebody_else_has(port: int, process: subprocess.Popen[bytes]) -> bool:
     """Ends a JupyterLab that has not got its port; whether it is still taken."""
-    process.terminate()
-    process.wait()
+    end(process)
     try:
         socket.create_server(("127.0.0.1", port)).close()
     except OSError:

@@ -106,6 +106,12 @@ def work_on(lab: str) -> Path:
     return Path(os.environ.get(WORK_ENVIRONMENT) or work_folder() / lab).expanduser().resolve()
 
 
+def own_folder(lab: str) -> str:
+    """What a student's folder for a lab is called where one has to be named."""
+    number = lab.partition("-")[0]
+    return f"mylab{number}" if number.isdigit() else f"my-{lab}"
+
+
 def names() -> list[str]:
     """The labs there are, in order."""
     return sorted({file.parent.name for home in homes() for file in home.labs.glob("*/lab.toml")})

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated
@@ -15,7 +16,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from p4lab import _engine
 from p4lab.command import command
 from p4lab.course import marks, renewal
-from p4lab.course.home import HERE, work_on
+from p4lab.course.home import HERE, names, own_folder, work_on
+from p4lab.course.home import command as command_here
 from p4lab.course.labs import LabError, author_text, home, read_lab
 from p4lab.course.renewal import State
 from p4lab.plurals import count_of
@@ -105,9 +107,12 @@ def start(lab: str, folder: Path) -> Iterator[tuple[str, State]]:
 
     Where a student has written, that stays: see `renewal.State`. If the lab has changed since the
     folder was begun, its changes get there as far as they leave the student's alone; what could not
-    be merged is laid beside, once. Raises LabError, and OSError where the
-    folder cannot be written.
+    be merged is laid beside, once. Raises BegunForAnother, since one lab's files may be another's
+    solution, LabError, and OSError where the folder cannot be written.
     """
+    student(lab)
+    if other := _other(lab, folder):
+        raise BegunForAnother(lab, folder, other)
     begun = renewal.begun_with(folder)
     try:
         for name, text in starter_of(lab):
@@ -116,7 +121,49 @@ def start(lab: str, folder: Path) -> Iterator[tuple[str, State]]:
                 begun[name] = text
             yield name, state
     finally:
-        renewal.remember(folder, begun)
+        if begun:
+            renewal.remember(folder, begun, lab)
+
+
+class BegunForAnother(LabError):
+    """A folder that was begun for another lab; `instead` is one to begin this lab in."""
+
+    def __init__(self, lab: str, folder: Path, other: str) -> None:
+        self.instead = _elsewhere(lab, folder)
+        self.told = f"{folder} was begun for {other}; {lab} needs a folder of its own"
+        again = f"{command_here()} start {lab} {shlex.quote(str(self.instead))}"
+        super().__init__(f"{self.told}: {again}")
+
+
+def _elsewhere(lab: str, folder: Path) -> Path:
+    """A folder beside another that a lab can be begun in."""
+    beside = folder
+    if folder.name in ("", ".."):  # with_name wants a name
+        beside = Path(os.path.relpath(folder.resolve().parent)) / "here"
+    name = own_folder(lab)
+    others = (f"{name}-{number}" for number in itertools.count(2))
+    tried = (beside.with_name(one) for one in itertools.chain([name], others))
+    return next(one for one in tried if not _other(lab, one))
+
+
+def _other(lab: str, folder: Path) -> str:
+    """The other lab that a folder was begun for; empty if there is none."""
+    begun = renewal.begun_for(folder) or _nearest(lab, renewal.begun_with(folder))
+    return "" if begun == lab else begun
+
+
+def _nearest(lab: str, begun: Iterable[str]) -> str:
+    """Of which lab the files are that a folder remembers without its name; this one, if another is
+    as near. Empty if they are of none."""
+    files, apart = set(begun), {}
+    for one in names() if files else ():
+        try:
+            wanted = student(one)
+        except LabError:  # its own author will be told
+            continue
+        if files & set(wanted.edit):
+            apart[one] = (len(files ^ {*wanted.edit, *wanted.files}), one != lab)
+    return min(apart, key=apart.__getitem__, default="")
 
 
 def starter_of(lab: str) -> Iterator[tuple[str, str]]:
@@ -137,7 +184,7 @@ def starter_of(lab: str) -> Iterator[tuple[str, str]]:
 
 def is_older(lab: str, folder: Path) -> bool:
     """Whether a lab has changed since a student began it in this folder. Raises LabError."""
-    begun = renewal.begun_with(folder)
+    begun = {} if _other(lab, folder) else renewal.begun_with(folder)
     return any(begun.get(name, text) != text for name, text in starter_of(lab))
 
 
@@ -154,11 +201,18 @@ def lacking(lab: str, folder: Path, of: _engine.Compilation | None = None) -> It
     again = f"{command()} start {lab}"
     if folder.resolve() != work_on(lab):
         again += f" {shlex.quote(str(folder))}"
-    for names, what in ((empty, "empty"), (gone, "missing")):
-        be, them = ("is", "it") if len(names) == 1 else ("are", "them")
+    for these, what in ((empty, "empty"), (gone, "missing")):
+        be, them = ("is", "it") if len(these) == 1 else ("are", "them")
         first = f", delete {them}, then" if what == "empty" else ""
-        if names:
-            yield f"{_row(names)} {be} {what}. To begin with the starter again{first}: {again}"
+        if these:
+            yield f"{_row(these)} {be} {what}. To begin with the starter again{first}: {again}"
+
+
+def remedied(trouble: str, lacks: Iterable[str]) -> tuple[str, list[str]]:
+    """What is said of trouble, with the remedy if one of `lacks` is about it, and the others."""
+    every = list(lacks)
+    told = next((one for one in every if trouble and one.startswith(trouble)), trouble)
+    return told, [one for one in every if one != told]
 
 
 def _is_empty(path: Path) -> bool:

@@ -1,7 +1,8 @@
 """A lab that has changed under a student's work: what was theirs stays, what is new gets to them.
 
-A folder remembers the starter it began with (`.p4lab/starter.json`). With it, a file in which
-nothing was written can be told from work, and work can be merged with a newer starter.
+A folder remembers the lab and the starter it began with (`.p4lab/starter.json`). With it, a file in
+which nothing was written can be told from work, work can be merged with a newer starter, and no lab
+gets among the files of another.
 """
 
 from __future__ import annotations
@@ -58,21 +59,38 @@ def told(path: Path, state: State) -> str:
 def begun_with(folder: Path) -> dict[str, str]:
     """The starter that a folder began with: the text of each file by its path; empty if it does not
     remember. What a student has made of that file is not trusted: anything else is empty, too."""
+    return _memory(folder)[1]
+
+
+def begun_for(folder: Path) -> str:
+    """The lab that a folder was begun for; empty if it does not say so: older ones do not."""
+    return _memory(folder)[0]
+
+
+def _memory(folder: Path) -> tuple[str, dict[str, str]]:
     try:
         found = json.loads(_small(folder / MEMORY))
     except (OSError, ValueError, RecursionError):
-        return {}
+        found = None
     if not isinstance(found, dict):
-        return {}
-    return {name: text for name, text in found.items() if isinstance(text, str)}
+        return "", {}
+    lab, files = found.get("lab"), found.get("files")
+    if not isinstance(files, dict):  # an older one: nothing but the files
+        lab, files = "", found
+    texts = {name: text for name, text in files.items() if isinstance(text, str)}
+    return lab if isinstance(lab, str) else "", texts
 
 
-def remember(folder: Path, files: Mapping[str, str]) -> None:
-    """Keeps what `begun_with` gives. Raises OSError."""
-    if begun_with(folder) != files:
+def remember(folder: Path, files: Mapping[str, str], lab: str = "") -> None:
+    """Keeps what `begun_with` and `begun_for` give; without a `lab` the one that is kept stays.
+    Raises OSError."""
+    before = _memory(folder)
+    now = lab or before[0], dict(files)
+    if before != now:
         path = folder / MEMORY
         path.parent.mkdir(exist_ok=True)
-        _replace(path, (json.dumps(dict(files), indent=1) + "\n").encode())
+        text = json.dumps({"lab": now[0], "files": now[1]}, indent=1)
+        _replace(path, f"{text}\n".encode())
 
 
 def place(path: Path, text: str, base: str | None) -> State:

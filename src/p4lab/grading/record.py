@@ -68,6 +68,20 @@ class Story:
     packet: int = 0
     """The number of the packet, among those of its case, that it is about; 0: it is about all"""
 
+    @property
+    def field(self) -> str:
+        """The field that it is about; empty if it is about none."""
+        named = (one.field for told in self.differences for one in told.shown)
+        return next((name for name in named if name in self.summary), "")
+
+    @property
+    def header(self) -> str:
+        """The header that it is about, which is there and should not be, or is missing; empty if it
+        is about none."""
+        both = ((set(one.expected_headers), set(one.got_headers)) for one in self.differences)
+        named = (name for expected, got in both for name in sorted(expected ^ got))
+        return next((name for name in named if f"header {name}." in self.summary), "")
+
 
 @dataclass(frozen=True)
 class Warned:
@@ -247,6 +261,15 @@ def cause(verdict: Verdict, check: CheckResult) -> CheckResult:
         seen.add(check.id)
         check = by_id[check.waits_for[0]]
     return check
+
+
+def before(verdict: Verdict, part: str | None) -> str:
+    """The part to do first, if a whole part waits for another; else empty."""
+    own = [one for one in verdict.checks if part is not None and one.part == part]
+    if not own or any(one.status != "skipped" or one.beyond for one in own):
+        return ""
+    first = cause(verdict, own[0]).part
+    return "" if first == part else first
 
 
 def to_tell(verdict: Verdict, part: str | None) -> CheckResult:

@@ -85,7 +85,7 @@ def ask(
 
 def steps(course: Course, check: Check, story: Story) -> tuple[Step, Step, Step]:
     """All three for a failed check."""
-    field = _field(story)
+    field = story.field
     what = story.hint or _what(course, check, story, field)
     almost = course.almost(check, story.signature, field) or _before(course, check)
     return (
@@ -93,12 +93,6 @@ def steps(course: Course, check: Check, story: Story) -> tuple[Step, Step, Step]
         Step("What", what, bool(story.hint)),
         Step("Almost the code", almost, False),
     )
-
-
-def _field(story: Story) -> str:
-    """The field that a story is about; empty if it is about none."""
-    named = (one.field for told in story.differences for one in told.shown)
-    return next((name for name in named if name in story.summary), "")
 
 
 def _where(course: Course, check: Check, story: Story) -> str:

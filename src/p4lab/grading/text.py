@@ -21,6 +21,7 @@ from p4lab.grading.record import (
     Story,
     Verdict,
     Warned,
+    before,
     by_part,
     cause,
     of_part,
@@ -51,6 +52,10 @@ def render(
     parts: list[RenderableType] = [_table(course, verdict, checks)]
     if verdict.trouble:
         parts.append(Text(verdict.trouble, style="bold red"))
+    where = course.name if folder == "." else f"{course.name} {shlex.quote(folder)}"
+    again = f"{command_here()} check {where}"
+    if first := before(verdict, part):
+        parts += [Text(), Text(f"First: {again} --part {first}", overflow="fold")]
     failed = [check for check in checks if check.story is not None]
     for check in failed[:stories]:
         number = number_of(course, check.id)
@@ -63,13 +68,11 @@ def render(
             parts.append(Padding(story(check.story, explaining), (0, 2)))
     if len(failed) > stories:
         left = len(failed) - stories
-        where = course.name if folder == "." else f"{course.name} {shlex.quote(folder)}"
         only = f" --part {part}" if part else ""
-        again = f"{command_here()} check {where}{only} --all"
         parts += [
             Text(),
             Text(f"{count_of(left, 'more failed check')}:"),
-            Text(again, overflow="fold"),
+            Text(f"{again}{only} --all", overflow="fold"),
         ]
     shown = [check.story for check in failed[:stories] if check.story]
     parts += _warnings([w for w in verdict.warnings if not any(_explains(w, s) for s in shown)])

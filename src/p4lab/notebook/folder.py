@@ -10,8 +10,8 @@ from pathlib import Path
 
 from p4lab import _engine
 from p4lab.course.home import work_on
-from p4lab.course.labs import home
-from p4lab.course.material import lacking, start, student
+from p4lab.course.labs import LabError, home
+from p4lab.course.material import BegunForAnother, lacking, start, student
 from p4lab.course.renewal import RENEWED, begun_with, told
 
 
@@ -72,7 +72,11 @@ def lab_folder(lab: str, path: str | Path | None = None) -> Folder:
     names = [*files.edit, *files.files]
     news = []
     if begun_with(place) or not all((place / name).is_file() for name in names):
-        changes = [(place / name, state) for name, state in start(lab, place)]
+        try:
+            changes = [(place / name, state) for name, state in start(lab, place)]
+        except BegunForAnother as error:
+            again = f'open_lab("{lab}", folder="{error.instead}")'
+            raise LabError(f"{error.told}: {again}") from error
         news = [told(path, state) for path, state in changes if state in RENEWED]
     return Folder(
         lab,

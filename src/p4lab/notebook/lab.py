@@ -10,13 +10,14 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from p4lab import _engine, registry
-from p4lab.course.labs import home, load_plan
+from p4lab.course.labs import MOST_PACKETS, home, load_plan
 from p4lab.course.material import differing
-from p4lab.errors import ArgumentError, interruptible
+from p4lab.errors import ArgumentError, Interrupted, interruptible
 from p4lab.model.entries import Update
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan
@@ -92,6 +93,9 @@ class Lab:
             raise does_not_compile(name, compilation, self.folder.path)
         self._made_of = {os.path.normpath(file) for file in compilation.files}
         return compilation.program
+
+    def __repr__(self) -> str:
+        return f"Lab {self.name}: {self.whose} on {self.topology.name}"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "plan" not in vars(self):  # nothing that a system offers
@@ -202,27 +206,43 @@ class Lab:
         that cannot be, and DoesNotCompile if the files have changed and no longer compile.
         """
         count = len(self.plan.streams)
-        if not 1 <= stream <= count:
+        if not isinstance(stream, int) or not 1 <= stream <= count:
             raise ArgumentError(
-                f"this lab has the streams 1 to {count}; there is no stream {stream}."
+                f"this lab has the streams 1 to {count}; there is no stream {stream!r}."
             )
-        failing = self._cut(*cut) if cut else None
+        if not isinstance(packets, int) or not 1 <= packets <= MOST_PACKETS:
+            raise ArgumentError(
+                f"packets is how many, from 1 to {MOST_PACKETS}, such as 3; it is {packets!r}."
+            )
+        failing = None if cut is None else self._cut(cut)
         return self._send(stream, packets, failing)
 
     def _send(self, stream: int, packets: int, cut: Cut | None) -> Sent:
         self.renew()
-        sent = self._running.send(stream, packets, cut)
+        try:
+            with interruptible("Interrupted: the network was restarted, with all links up."):
+                sent = self._running.send(stream, packets, cut)
+        except Interrupted:
+            self._running = Running(self.plan, self._running.program)
+            raise
         self.sent = replace(sent, age=self._age, whose=self.whose)
         if self.sent.problem:
             self._running = Running(self.plan, self._running.program)
         self._tell(self._age)
         return self.sent
 
-    def _cut(self, a: str, b: str, start: float, end: float | None = None) -> Cut:
+    def _cut(self, cut: object) -> Cut:
+        given = (*cut, None) if isinstance(cut, tuple) and len(cut) == 3 else cut
+        if not _is_cut(given):
+            raise ArgumentError(
+                'cut is a link and when it fails, in ms, such as ("r1", "r2", 5); a fourth value '
+                f"says when it works again. It is {cut!r}."
+            )
+        a, b, start, end = given
         ends = self.link(a, b).ends
         if ends in self.down:
             raise ArgumentError(f"{a}-{b} is down already: take it up first, by set_link.")
-        if start < 0 or (end is not None and end <= start):
+        if not 0 <= start < inf or (end is not None and not start < end < inf):
             raise ArgumentError("a link fails at 0 ms or later, and works again after that.")
         whole = None if end is None else round(end * MILLISECOND)
         return Cut(ends, round(start * MILLISECOND), whole)
@@ -349,6 +369,14 @@ class Lab:
         from p4lab.widgets.losses import LossCounter
 
         return LossCounter(self, stream, packets)
+
+
+def _is_cut(given: object) -> TypeGuard[tuple[str, str, float, float | None]]:
+    if not isinstance(given, tuple) or len(given) != 4:
+        return False
+    *ends, start, end = given
+    names = all(isinstance(one, str) for one in ends)
+    return names and isinstance(start, int | float) and isinstance(end, int | float | None)
 
 
 def _setting(plan: Plan) -> tuple[object, ...]:

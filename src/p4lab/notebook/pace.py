@@ -17,7 +17,7 @@ from p4lab.bench.measure import Measure, Say, missing, of, part
 from p4lab.course.home import WORK_ENVIRONMENT, notebooks
 from p4lab.course.labs import home
 from p4lab.notebook.folder import Folder, lab_folder
-from p4lab.notebook.server import Server, free_port
+from p4lab.notebook.server import Server, end, free_port
 
 GROUP = "notebook"
 STARTED = "JupyterLab's start, until a packet moves", "s", 10.0
@@ -107,8 +107,7 @@ def _served(place: Path) -> Iterator[Server]:
         server.warm()
         yield server
     finally:
-        process.terminate()
-        process.wait()
+        end(process)
 
 
 def solved(lab: str, place: Path) -> Folder:

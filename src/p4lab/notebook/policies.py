@@ -65,6 +65,9 @@ class PolicyLab:
         self.folder = folder
         self.finished = finished
 
+    def __repr__(self) -> str:
+        return f"Lab {self.name}: {self.whose}"
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "folder" not in vars(self):
             raise AttributeError(name)

@@ -40,6 +40,7 @@ KERNEL = "python3"  # the one of the Python that JupyterLab runs in
 
 FIRST_PORT, PORTS = 8888, 50
 START_SECONDS = 120  # a cold disk, a busy machine
+END_SECONDS = 15  # it ends its kernels first
 
 
 def quick(module: str) -> list[str]:
@@ -59,6 +60,16 @@ def free_port() -> int:
             return port
     last = FIRST_PORT + PORTS - 1
     raise LabError(f"ports {FIRST_PORT} to {last} are all taken; choose one with --port.")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a JupyterLab: some do not end when they are told to. Its kernels end with it."""
+    process.terminate()
+    try:
+        process.wait(END_SECONDS)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
+        process.wait()
 
 
 def own_notebook(lab: str) -> tuple[Path, str]:

@@ -34,16 +34,14 @@ class Desk:
         views.install(self._hear)
 
     def check(self, lab: str, files: Mapping[str, str]) -> str:
-        """As JSON: `html`, `failed` (id and title), `films` (whether there are any), `verdict` as
-        `p4lab check --json` has it, and `kept`, files that are to be there the next time. Raises
-        LabError."""
+        """As JSON: `html`, `failed` as a view takes it, `verdict` as `p4lab check --json` has it,
+        and `kept`, files that are to be there the next time. Raises LabError."""
         folder = _begun(lab, files)
         self._checked = judged(folder)
-        html, _, failed, films, _ = self._checked.shown()
+        html, _, failed, *_ = self._checked.shown()
         told = {
             "html": html,
-            "failed": [{"id": one, "title": title} for one, title in failed],
-            "films": films is not None,
+            "failed": failed,
             "verdict": self._checked.verdict.to_json(),
             "kept": _kept(folder),
         }
@@ -54,7 +52,6 @@ class Desk:
         assert self._checked is not None, "a check comes first"
         *_, films, hints = self._checked.shown()
         made = films if what == "watch" else hints
-        assert made is not None, "it has no films"
         return json.dumps({what: made(check), "kept": _kept(self._checked.folder)})
 
     def live(self, lab: str, files: Mapping[str, str], editing: str, anew: bool) -> str:

@@ -122,15 +122,13 @@ fn the_right_program_and_what_the_reason_quotes_are_accepted() {
 
 #[test]
 fn the_severity_is_the_codes_first_letter() {
-    // Given as a warning since before codes said so.
-    const OLD: &str = "E0025";
     for page in pages() {
         let compiled = compile(page.code, program(&page, page.wrong, "Wrong"));
         let error = compiled
             .diagnostics
             .iter()
             .any(|d| d.severity == Severity::Error);
-        let expected = page.code.starts_with('E') && page.code != OLD;
+        let expected = page.code.starts_with('E');
         assert_eq!(error, expected, "{}", page.code);
     }
 }

@@ -70,7 +70,7 @@ impl Preprocessor<'_> {
             ("warning", true) => {
                 let text = self.message_text(raw, "#warning");
                 self.report(Diagnostic::warning(
-                    "E0025",
+                    "W0025",
                     place.to(self.trimmed(raw)),
                     text,
                 ));
@@ -96,7 +96,8 @@ impl Preprocessor<'_> {
         let message = format!("There is no directive `#{}`.", name.spelling());
         const KNOWN: &str =
             "`#include`, `#define`, `#undef`, `#if`, `#ifdef`, `#ifndef`, `#elif`, \
-             `#else`, `#endif`, `#error`, `#warning`, `#line` and `#pragma` exist.";
+             `#else`, `#endif`, `#error`, `#warning`, `#line` and `#pragma` exist. \
+             Comments begin with `//`.";
         self.report(Diagnostic::error("E0014", place, message).hint(KNOWN));
     }
 

@@ -509,7 +509,7 @@ fn error_and_warning_directives_speak() {
         "a.p4",
         "#warning use another file\n#error  needs V1MODEL, doesn't work \n",
     );
-    assert_eq!(codes(&parsed), ["E0025", "E0024"]);
+    assert_eq!(codes(&parsed), ["W0025", "E0024"]);
     assert_eq!(parsed.diagnostics[0].message, "use another file");
     assert_eq!(parsed.diagnostics[1].message, "needs V1MODEL, doesn't work");
     assert!(parsed.has_errors());

@@ -85,6 +85,7 @@ parser EntryParser(packet_in packet, out ingress_headers_t hdr, out ingress_meta
     state start {
         packet.extract(ig_intr_md);
         // TODO arrival: read what stands between that and the packet into md.port
+        md.port.looped = 0;  // only until then
         md.checksum_error = false;
         transition select(ig_intr_md.ingress_port, md.port.looped) {
             (CPU_PORT, _):        parse_packet_out;

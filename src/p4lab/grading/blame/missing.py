@@ -38,18 +38,44 @@ def silent(ways: Ways) -> Culprit | None:
 
 
 def lacking(ways: Ways) -> Culprit | None:
-    """The place behind which a statement is missing."""
+    """The place behind which a statement is missing: if several are, that for what the story is
+    about."""
+    told = told_of(ways)
+    return told or next((_lacks(ways, name, ran) for name, _, ran in _missing(ways)), None)
+
+
+def told_of(ways: Ways) -> Culprit | None:
+    """The place behind which a statement is missing that changes what the story is about."""
     for name, _, ran in _missing(ways):
-        step, by = ways.parting.theirs.last.get(name, (None, None))
-        what = f"nothing changes {_about(name)}"
-        if step is not None and by is not None and step["text"] not in ways.usual:
-            after, where = written_as(brief(name), step["after"], ways.source), by.statement
-            what = (
-                f"no line of yours changes {_about(name)}, so it becomes {after} in "
-                f"{where.file}:{where.line}"
-            )
-        return behind(ways, ran, what)
+        if brief(name) == ways.about and not _is_there(ways, name, ran):
+            return _lacks(ways, name, ran)
     return None
+
+
+def lacks_another(ways: Ways, found: Culprit) -> bool:
+    """Whether a line was found because a statement is missing for something that the story is not
+    about."""
+    others = ((name, ran) for name, _, ran in _missing(ways) if brief(name) != ways.about)
+    return any(found == _lacks(ways, name, ran) for name, ran in others)
+
+
+def _is_there(ways: Ways, name: str, missing: Ran) -> bool:
+    """Whether the student has a statement for it, which did not run."""
+    wanted = missing.statement
+    own = (one for one in ways.statements.values() if writes(name, one))
+    return any(_beside(one, wanted) or one.text == wanted.text for one in own)
+
+
+def _lacks(ways: Ways, name: str, missing: Ran) -> Culprit | None:
+    step, by = ways.parting.theirs.last.get(name, (None, None))
+    what = f"nothing changes {_about(name)}"
+    if step is not None and by is not None and step["text"] not in ways.usual:
+        after, where = written_as(brief(name), step["after"], ways.source), by.statement
+        what = (
+            f"no line of yours changes {_about(name)}, so it becomes {after} in "
+            f"{where.file}:{where.line}"
+        )
+    return behind(ways, missing, what)
 
 
 def _missing(ways: Ways) -> Iterator[tuple[str, Mapping[str, Any], Ran]]:
@@ -134,8 +160,10 @@ def behind(ways: Ways, missing: Ran | None, what: str) -> Culprit | None:
     if not near and _runs(ways, where.around) and (line := _head(ways, where)) is not None:
         return line, f"in this action {what}"
     first = next((ran for ran in own if _beside(ran.statement, where)), None)
-    if not near and first is not None and first.statement.branches == () == where.branches:
-        return place_of(ways, first), f"before this {what}"
+    if not near and first is not None and first.statement.branches == ():
+        is_later = not {*_texts(first)}.isdisjoint(_after(ways, missing))
+        if where.branches == () or is_later:
+            return place_of(ways, first), f"before this {what}"
     before = ways.parting.before
     near = near or [ran for ran in before[-MOST_LINES:] if _beside(ran.statement, where)]
     like = near or like or list(before[-1:])
@@ -185,6 +213,13 @@ def _head(ways: Ways, where: Statement) -> Place | None:
 def _texts(ran: Ran) -> list[str]:
     """What a statement did; itself, and where, if there is nothing to be seen of it."""
     return [step["text"] for step in ran.steps] or [f"{ran.statement.unit}: {ran.statement.text}"]
+
+
+def _after(ways: Ways, missing: Ran) -> Iterator[str]:
+    """What the reference does in this stretch from a statement on."""
+    ran = ways.parting.mine.ran
+    later = ran[ran.index(missing) :] if missing in ran else []
+    return (text for one in later for text in _texts(one))
 
 
 def _instead(ways: Ways, following: Sequence[Ran]) -> Culprit | None:

@@ -26,6 +26,8 @@ class Ways:
     wrong: tuple[str, ...]
     again: Callable[[Ways], Culprit | None]
     """Looks for who wrote, or did not write, what a condition read"""
+    about: str = ""
+    """What the story says is wrong: a field, or whether a header is valid, as `brief` names it"""
 
     @cached_property
     def usual(self) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import Any
 from p4lab import _engine
 from p4lab.grading import difference
 from p4lab.grading.blame.asked import asked, unasked
-from p4lab.grading.blame.missing import lacking, silent
+from p4lab.grading.blame.missing import lacking, lacks_another, silent, told_of
 from p4lab.grading.blame.parted import Ways, writes
 from p4lab.grading.blame.written import written
 from p4lab.grading.course import Check, Course, Defines, Judged, inject_traced, public_seeds
@@ -129,14 +129,22 @@ def _found(
     if story.signature == difference.LOOP:
         # A field that asks for another pass may be one that the reference never changes here.
         tries.append(_in_structures(ignore))
+    about = f"{story.header}.$valid" if story.header else story.field
     for matters in tries:
+        lacks: tuple[Culprit, Parting] | None = None
         for parting in partings(both.mine(), both.theirs(), matters):
             names = parting.names
-            found = blamed(Ways(parting, *statements, source, names, names, _changed))
+            ways = Ways(parting, *statements, source, names, names, _changed, about)
+            found = told_of(ways) if lacks else blamed(ways)
             # Nobody can mend a line of a file that is given; further on there may be one of their
             # own.
-            if found is not None and (found[0] is None or found[0].file in course.student.edit):
+            if found is None or not (found[0] is None or found[0].file in course.student.edit):
+                continue
+            if lacks or not (about and lacks_another(ways, found)):
                 return found, parting
+            lacks = found, parting  # further on, what the story is about may be missing, too
+        if lacks:
+            return lacks
     return None
 
 

@@ -43,10 +43,11 @@ def segments_left(sent: Sent, source: str, target: str) -> str:
     return str(frame.segments_left) if frame is not None and frame.has_tree else "nothing"
 
 
-def tree_bytes(sent: Sent, source: str, target: str) -> int:
-    """Bytes of the routing header on a link; 0 if there was none."""
+def tree_bytes(sent: Sent, source: str, target: str) -> int | str:
+    """Bytes of the routing header on a link; 0 if there was none. Says so if no packet came that
+    way."""
     frame = _frame(sent, source, target)
-    return 0 if frame is None else frame.header_length
+    return NOT_THERE if frame is None else frame.header_length
 
 
 def _at(sent: Sent, router: str) -> list[Scene]:
