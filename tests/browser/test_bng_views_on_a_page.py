@@ -73,6 +73,22 @@ def test_the_ladder_cuts_no_message(browser: Browser, lab: Lab) -> None:
     page.close()
 
 
+def test_a_state_is_one_word(browser: Browser, lab: Lab) -> None:
+    """Beside the ladder, in a notebook beside the network."""
+    stage = Stage(browser.new_page(), lab.dial_view(who="bob"), width=560)
+    page = stage.page
+    page.locator(".p4d-view").focus()
+    cell = page.locator(".p4d-known td", has_text="challenged")
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    lines = cell.evaluate(
+        "cell => { const range = document.createRange(); range.selectNodeContents(cell);"
+        " return new Set([...range.getClientRects()].map(one => one.top)).size; }"
+    )
+    assert lines == 1
+    page.close()
+
+
 def test_keys_work_on_at_both_ends_of_a_call(browser: Browser, lab: Lab) -> None:
     """A button that goes nowhere keeps the focus: without it, no key would reach the view."""
     stage = Stage(browser.new_page(), lab.dial_view(who="alice"))

@@ -56,6 +56,25 @@ def test_everyone_can_use_it(browser: Browser, view: Any, dark: bool, width: int
     stage.page.close()
 
 
+def test_a_leaf_fits_into_half_a_screen(browser: Browser) -> None:
+    """A notebook beside its checks, 1440 pixels together: no credits are cut off at the right, and
+    none beside a wider window either."""
+    stage = Stage(browser.new_page(), leaf(), width=556)
+    page = stage.page
+    scene = page.locator(".p4f-scene")
+    for width in (556, WIDE, 556):
+        page.set_viewport_size({"width": width, "height": 900})
+        narrow = width < WIDE
+        box = scene.locator(f"svg[viewBox^='0 0 {672 if narrow else 920} ']")
+        expect(box).to_have_count(1)
+        assert scene.evaluate("one => one.scrollWidth <= one.clientWidth")
+        own = scene.bounding_box()
+        for words in scene.locator("text").all():
+            at = words.bounding_box()
+            assert at["x"] + at["width"] <= own["x"] + own["width"] + 1, words.text_content()
+    page.close()
+
+
 def test_a_leaf_is_stepped_and_jumped_through_by_keys(browser: Browser) -> None:
     stage = Stage(browser.new_page(), leaf())
     page = stage.page

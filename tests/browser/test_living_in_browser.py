@@ -80,11 +80,19 @@ def test_the_starters_packet_ends_at_the_first_router(book: Book) -> None:
     forward = book.page.locator(".p4l-parts [data-part=forward]")
     expect(forward).to_have_class("failed")
     expect(book.page.locator(".p4l-parts .passed")).to_have_count(0)
+    size = book.page.viewport_size
+    book.page.set_viewport_size(
+        {"width": 1440, "height": 640}
+    )  # of a laptop: all that opens is below
     forward.click()
     checks = book.page.locator(".p4l .p4v-checks")
     expect(checks).to_contain_text("✗ failed")
+    expect(checks.locator("tr[data-check=forward-one]")).to_be_in_viewport()
     checks.locator("[data-watch=forward-one]").click()
-    expect(checks.locator(".p4v-film")).to_be_visible()
+    expect(checks.locator(".p4v-film .p4v-next")).to_be_in_viewport()
+    checks.locator("[data-hint=forward-one]").click()
+    expect(checks.locator(".p4v-hints")).to_be_in_viewport()
+    book.page.set_viewport_size(size)
 
 
 def test_nodes_say_whose_bit_is_whose_and_who_waits_for_the_packet(book: Book) -> None:

@@ -173,3 +173,17 @@ def test_a_mistake_in_a_file_is_underlined(book: Book) -> None:
     editor.evaluate("(element, top) => { element.scrollTop = top }", (line - 10) * height)
     expect(page.locator(".cm-lintRange-error")).to_have_text(WRONG)
     page.close()
+
+
+def test_after_a_restart_a_cell_says_what_to_run(book: Book) -> None:
+    """It comes last: the views are gone. On another day a student finds the notebook like this."""
+    page = book.page
+    page.keyboard.press("Control+s")
+    page.get_by_title("Restart the kernel", exact=True).click()
+    page.locator(".jp-Dialog-button.jp-mod-accept").click()
+    page.reload()
+    cell = book.cell("lab.link_buttons()")
+    cell.scroll_into_view_if_needed()
+    again = "Run this cell again, after those above it (Run > Run All Above Selected Cell)."
+    expect(cell.locator(".jp-OutputArea-output").first).to_have_text(again)
+    expect(page.get_by_text("model not found")).to_have_count(0)

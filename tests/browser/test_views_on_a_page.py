@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from book import chromium
 from p4lab.course.home import HERE
@@ -22,6 +23,7 @@ from p4lab.notebook import open_lab
 from p4lab.notebook.checks import check
 from p4lab.notebook.folder import lab_folder
 from p4lab.systems.bier_tna.views.provisioning import provisioning
+from p4lab.widgets.view import View
 from stage import NARROW, WIDE, Stage
 
 pytestmark = [
@@ -308,6 +310,49 @@ def test_a_caret_stays_below_what_it_means(browser: Browser, tmp_path: Path) -> 
     stage.page.close()
 
 
+WIDER = "carried.in_progress;"
+HELP = "P4 does not convert widths or signs by itself"
+
+
+def test_what_a_compiler_advises_is_not_cut_off(browser: Browser, tmp_path: Path) -> None:
+    """Its last line is a sentence, too; in it stands what to write."""
+    lab = changed(tmp_path, "01-bier", "bier.p4", RIGHT, RIGHT)
+    view = lab.topology_view()
+    place = tmp_path / "bier" / "bier.p4"
+    place.write_text(place.read_text().replace(RIGHT, WIDER))
+    view.show(view.sent)
+    stage = Stage(browser.new_page(), view, width=BESIDE)
+    advice = stage.page.locator(".p4v-help", has_text=HELP)
+    _is_broken_and_whole(advice)
+    stage.page.close()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_compilers_picture_in_a_verdict_does_not_fall_apart(
+    browser: Browser, tmp_path: Path, dark: bool
+) -> None:
+    """A caret stays below what it means, and no sentence is cut off."""
+    changed(tmp_path, "01-bier", "bier.p4", RIGHT, RIGHT)
+    place = tmp_path / "bier" / "bier.p4"
+    place.write_text(place.read_text().replace(RIGHT, WIDER))
+    view = check(lab_folder("01-bier", tmp_path)).view()
+    stage = Stage(browser.new_page(), view, width=BESIDE, dark=dark)
+    lines = stage.page.locator(".p4c-story .p4c-line")
+    assert lines.count() > 3
+    for one in lines.all():
+        assert one.evaluate("line => line.getClientRects().length") == 1
+    _is_broken_and_whole(stage.page.locator(".p4c-help", has_text=HELP))
+    assert stage.complaints() == []
+    stage.page.close()
+
+
+def _is_broken_and_whole(sentence: Locator) -> None:
+    """It takes several lines, none of which is wider than its box."""
+    box, room = sentence.bounding_box(), sentence.locator("xpath=..").bounding_box()
+    assert box["height"] > 30
+    assert box["x"] + box["width"] <= room["x"] + room["width"]
+
+
 def test_a_picture_of_twenty_packets_has_room_beside_a_pane(browser: Browser) -> None:
     lab = open_lab("03-protect", finished=True)
     view = lab.time_view(lab.send(packets=20, cut=("r1", "r2", 5.5)))
@@ -392,6 +437,79 @@ def test_a_press_of_hint_says_what_the_story_does_not(browser: Browser, mine: Pa
     expect(hints.last).to_contain_text("___")
     assert "forward-one = 1" in (mine / "hints.toml").read_text()
     stage.page.close()
+
+
+def test_what_a_press_opens_comes_into_view(browser: Browser, mine: Path) -> None:
+    """Film and hints are drawn below the checks, where a pane has long ended. Nothing moves for
+    somebody who has pressed nothing."""
+    (mine / "hints.toml").unlink(missing_ok=True)
+    view = check(lab_folder("01-bier", mine)).view()
+    view._message(None, {"do": "hint", "check": "forward-one"}, None)
+    stage = Stage(browser.new_page(), view)
+    page = stage.page
+    page.set_viewport_size({"width": WIDE, "height": 300})
+    hints, film = page.locator(".p4v-hints"), page.locator(".p4v-film")
+    expect(hints).not_to_be_in_viewport()
+    assert page.evaluate("() => scrollY") == 0
+    for button, opened in (("hint", hints), ("watch", film), ("hint", hints), ("watch", film)):
+        page.locator(f"button[data-{button}=forward-one]").scroll_into_view_if_needed()
+        expect(opened).not_to_be_in_viewport()
+        stage.click(page.locator(f"button[data-{button}=forward-one]"))
+        expect(opened).to_be_in_viewport()
+    expect(film).to_be_focused()
+    stage.page.close()
+
+
+def test_a_link_that_is_cut_with_enter_keeps_the_focus(browser: Browser) -> None:
+    """Who has no mouse would begin with Tab at the top of the page to mend it."""
+    lab = open_lab("01-bier", finished=True)
+    stage = Stage(browser.new_page(), lab.topology_view())
+    link = stage.page.locator("[data-touch='r1 r2']")
+    for down in ({frozenset(("r1", "r2"))}, frozenset()):
+        link.focus()
+        stage.page.keyboard.press("Enter")
+        stage.settle()
+        assert lab.down == down
+        expect(link).to_be_focused()
+    stage.page.close()
+
+
+class Html(View):
+    """What a cell shows without a script, as a verdict in which nothing failed."""
+
+    _esm = "export default { render({ model, el }) { el.innerHTML = model.get('data').html } }"
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.data = {"html": html}
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_verdict_without_a_failure_can_be_read(
+    browser: Browser, tmp_path: Path, dark: bool
+) -> None:
+    """Checks that pass and checks that wait have colours of their own in a dark theme."""
+    changed(tmp_path, "01-bier", "bier.p4", RIGHT, RIGHT)
+    passed = check(lab_folder("01-bier", tmp_path))
+    waits = [replace(one, status="skipped") for one in passed.checks[-2:]]
+    passed.verdict = replace(passed.verdict, checks=[*passed.checks[:-2], *waits])
+    html = passed._repr_html_()
+    assert "✓ passed" in html and "– waits" in html
+    stage = Stage(browser.new_page(), Html(html), dark=dark)
+    assert stage.complaints() == []
+    stage.page.close()
+
+
+def test_a_packet_that_is_dropped_can_be_looked_at(browser: Browser, tmp_path: Path) -> None:
+    list(start("03-protect", tmp_path))
+    lab = open_lab("03-protect", folder=tmp_path)
+    lab.send()
+    stage = Stage(browser.new_page(), lab.packet_view("r1"))
+    page = stage.page
+    expect(page.locator("[data-field='ipv4.dst_addr'] td")).to_have_text(["10.0.5.1"])
+    expect(page.locator("thead th")).to_have_text(["header and field", "as it came"])
+    assert stage.complaints() == []
+    page.close()
 
 
 def test_after_a_restart_a_view_says_what_to_do(browser: Browser, mine: Path) -> None:

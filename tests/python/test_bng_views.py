@@ -30,6 +30,7 @@ from p4lab.systems.bng.report import GatewayReport, told
 from p4lab.systems.bng.views.dial import DialView
 from p4lab.systems.bng.views.dialling import Message, dial
 from p4lab.systems.bng.views.speed import FIRST_LIMIT, FIRST_OFFER, SpeedView
+from p4lab.systems.bng.views.spoof import SpoofView
 
 HEADERS = (ROOT / "p4/bng/headers.p4").read_text(encoding="utf-8")
 FRAME = 100
@@ -288,6 +289,25 @@ def test_only_the_honest_packet_arrives_and_the_place_is_said(lab: Lab) -> None:
     places = re.findall(r"upstream\.p4:(\d+)", view.picture())
     assert "SPOOFED" in source[int(places[0]) - 1]
     assert "UNKNOWN_SESSION" in source[int(places[1]) - 1]
+    assert tones(view) == ["good"] * 4 and "class=bad" not in view.picture()
+
+
+def tones(view: SpoofView) -> list[str]:
+    """The colour of each packet's way."""
+    return re.findall(r'class="p4d-way (\w+)"', view.picture())
+
+
+def test_who_takes_over_all_of_another_is_not_honest(lab: Lab) -> None:
+    """Session id, MAC and address belong together there, but to somebody else: a student who lets
+    the worst attack through must not be shown green."""
+    view = lab.spoof_view(who="bob", whom="alice")
+    *rest, last = view._found.attempts
+    assert set(last.whose) == {"alice"} and not last.arrived
+    view._found = replace(view._found, attempts=(*rest, replace(last, arrived=True)))
+    view.data = {**view.data, "html": view._shown()}
+    assert view.summary().endswith("MAC and IP address: it arrives, and nobody has noticed")
+    assert tones(view) == ["good", "good", "good", "bad"]
+    assert view.picture().count("class=bad>it arrives") == 1
 
 
 def test_a_program_that_lets_strangers_in_is_seen(tmp_path: Path) -> None:

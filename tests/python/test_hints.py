@@ -19,6 +19,7 @@ from p4lab.grading import asked, difference
 from p4lab.grading.course import load
 from p4lab.grading.folder import Entry, Hands, grade
 from p4lab.grading.hints import GENERAL, Hint, choose
+from p4lab.grading.judge import judge
 from p4lab.grading.known import wanted
 from p4lab.grading.record import CheckResult, Place, Story, Verdict
 from p4lab.grading.steps import ask, steps
@@ -49,6 +50,23 @@ def test_the_last_step_leaves_something_to_find(lab: str) -> None:
     for hint in load(lab).hints:
         code = [line for line in hint.almost.split("\n") if line.rstrip().endswith((";", "{"))]
         assert BLANK in hint.almost or not code
+
+
+def test_the_last_step_is_about_the_line_that_the_story_points_to() -> None:
+    """Who has one of two things to write is not told of the other one only."""
+    course = load("03-protect")
+    check = next(one for one in course.checks if one.id == "mtu-control")
+    for kind in (difference.HEADER_NOT_REMOVED, difference.DROPPED, difference.COPY_MISSING):
+        almost = course.almost(check, kind)
+        assert "too_many = " in almost and "hdr.packet_in." in almost
+
+
+def test_a_hint_does_not_ask_for_what_the_story_has_said() -> None:
+    """Where nothing of lab 03 is written, the story names the field of `decision` itself."""
+    course = load("03-protect")
+    story = next(one.story for one in judge(course, course.starter).checks if one.story)
+    assert story.why == "here nothing changes decision.mcast_grp"
+    assert "Which field" not in story.hint and "`protect`" in story.hint
 
 
 def test_a_packet_that_never_leaves_is_told_as_such() -> None:

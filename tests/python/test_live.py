@@ -40,6 +40,14 @@ def test_it_looks_only_when_something_has_changed(folder: Path) -> None:
     assert live.view.saves == 1
 
 
+def test_until_the_first_verdict_it_says_that_it_is_being_made(folder: Path) -> None:
+    """Beside policies there is nothing else to be seen, for seconds."""
+    live = Live("07-fabric")
+    live.look()
+    assert list(live.view.views) == ["checks"]
+    assert "checking" in live.view.verdict.picture()
+
+
 def test_a_program_that_was_broken_from_the_start_is_shown_once_it_compiles(folder: Path) -> None:
     """A student comes back in the morning to what did not compile in the evening."""
     live = Live("01-bier")

@@ -75,6 +75,13 @@ def test_the_notebook_is_kept_without_outputs(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_first_lines_say_what_to_run_on_another_day(path: Path) -> None:
+    """Otherwise the first thing that a student reads is `NameError: name 'lab' is not defined`."""
+    _, first, *_ = nbformat.read(path, as_version=4).cells
+    assert "first run those above it: *Run > Run All Above Selected Cell*" in first.source
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_notebook_is_no_wall_of_prose(path: Path) -> None:
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown":

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 
 from p4lab.course.home import HERE
+from p4lab.course.material import start
 from p4lab.notebook import Lab, open_lab
 from p4lab.systems.protect.oracle import Verdict, policy
 from p4lab.systems.protect.views import circle
@@ -137,6 +138,20 @@ def test_the_packet_that_the_papers_rule_loses_is_named() -> None:
     slots = lab_with(accept="slots")
     view = slots.circle_view(slots.send(packets=8, cut=("r1", "r2", 2.4, 2.6)))
     assert not [step for step in view.data["steps"] if step["tone"] == "bad"]
+
+
+def test_what_did_not_arrive_is_not_said_in_green(tmp_path: Path) -> None:
+    """Also where there is no step: on the starter no copy gets to the end of the connection."""
+    list(start("03-protect", tmp_path))
+    lab = open_lab("03-protect", folder=tmp_path)
+    sent = lab.send(packets=5)
+    twice = lab_with(accept="none").send(packets=5)
+    assert "h3 should have" in str(sent) and "h3 got duplicates" in str(twice)
+    for view in (lab.circle_view(sent), lab.time_view(sent)):
+        assert view.data["ending"] and not view.data["ok"]
+    assert not lab_with(accept="none").time_view(twice).data["ok"]
+    solved = lab_with()
+    assert solved.time_view(solved.send(packets=5)).data["ok"]
 
 
 def test_a_lock_out_shows_every_packet_that_it_costs() -> None:

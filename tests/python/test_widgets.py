@@ -183,6 +183,21 @@ def test_the_packet_view_marks_what_changed_and_nothing_else(lab: Lab) -> None:
     assert bits["bit_string"] == "bits 1, 7, 8 and 9"
 
 
+def test_of_a_packet_that_is_dropped_there_is_what_came(tmp_path: Path) -> None:
+    """Just then a student wants to see it: why does nothing match?"""
+    list(start("03-protect", tmp_path))
+    dropping = open_lab("03-protect", folder=tmp_path)
+    dropping.send()
+    view = dropping.packet_view("r1")
+    assert view.data["variants"] == []
+    came = {one["name"]: one["fields"] for one in view.data["came"]}
+    assert list(came) == ["ethernet", "ipv4", "ports"]
+    assert came["ipv4"]["dst_addr"] == "10.0.5.1"
+    assert view.summary().startswith("r1 got a packet from h1 and sent nothing\nethernet: ")
+    assert "<th>ipv4.ttl<td>64</tr>" in view.picture()
+    assert dropping.packet_view("r2").data["came"] == [], "no packet came there"
+
+
 def test_a_removed_header_stands_where_it_stood(lab: Lab) -> None:
     data = lab.packet_view("r1", lab.send()).data
     to_host = next(one for one in data["variants"] if one["label"].startswith("to h5"))
@@ -484,6 +499,17 @@ def test_a_cell_with_p4_is_a_program_for_the_lab() -> None:
     for line in ("two words", "x --file y.p4", "x --lab 01-bier --file nothing.p4", "x -D", "3"):
         with pytest.raises(UsageError, match="%%p4: "):
             compile_cell(line, text)
+
+
+def test_a_cell_says_first_that_a_file_is_not_there() -> None:
+    """What it should have declared is missed ten times above the line that wants it."""
+    from p4lab.magic import compile_cell
+
+    text = (HERE.sources / "bier-frr" / "frr.p4").read_text()
+    assert text.count('"../bier/bier.p4"') == 1
+    wrong = text.replace('"../bier/bier.p4"', '"../bier/bierz.p4"')
+    html = compile_cell("mine --lab 02-frr --file bier-frr/frr.p4", wrong)._repr_html_()
+    assert re.findall(r"<b>error (E\d+)</b>", html)[:2] == ["E0010", "E0201"]
 
 
 def test_the_notebook_and_its_extension_are_in_their_places() -> None:

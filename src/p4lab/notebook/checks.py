@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from p4lab.course.material import lacking
+from p4lab.course.material import lacking, remedied
 from p4lab.errors import ArgumentError
 from p4lab.grading import asked
 from p4lab.grading.course import Course, load
@@ -18,8 +19,10 @@ from p4lab.grading.record import (
     Story,
     Verdict,
     Warned,
+    before,
     by_part,
     of_part,
+    opened,
 )
 from p4lab.grading.steps import Help, ask
 from p4lab.grading.submission import Submission, not_judged
@@ -27,7 +30,7 @@ from p4lab.grading.text import MOST_WARNINGS, number_of, waits
 from p4lab.notebook.folder import Folder
 
 if TYPE_CHECKING:
-    from p4lab.widgets.verdict import Answer, VerdictView
+    from p4lab.widgets.verdict import Answer, Failed, VerdictView
 
 _SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "skipped": "– waits"}
 _COLOURS = {
@@ -45,8 +48,16 @@ STYLE = """
 .p4c td.n { text-align: right !important } .p4c .s { font-weight: 600; white-space: nowrap }
 .p4c .dim { color: var(--dim, #5c6773) }
 .p4c-story { border-left: 4px solid var(--hot, #c2410c); padding: 2px 12px; margin: 8px 0 }
-.p4c-story pre { margin: 4px 0; background: none; color: inherit; white-space: pre;
-  overflow-x: auto; font: 13px/1.4 var(--jp-code-font-family, monospace) }
+.p4c-story.warning { border-color: #c28a00 }
+.p4c .p4c-story pre { margin: 4px 0; background: none; color: inherit; white-space: pre-wrap;
+  word-break: normal; overflow-wrap: normal; overflow-x: auto;
+  font: 13px/1.4 var(--jp-code-font-family, monospace) }
+.p4c .p4c-line { white-space: pre }
+.p4c .p4c-help { display: inline-block; box-sizing: border-box; max-width: 100%;
+  vertical-align: top; white-space: pre-wrap; overflow-wrap: anywhere;
+  padding-left: var(--inset); text-indent: calc(-1 * var(--inset));
+  background: linear-gradient(currentColor 0 0) no-repeat;
+  background-position: calc(var(--inset) - 7.5ch) 1.4em; background-size: 1px 100% }
 .p4c-wide { overflow-x: auto } .p4c-wide th { white-space: nowrap }
 .p4c li, .p4c div { overflow-wrap: anywhere }
 div.p4c { container-type: inline-size }
@@ -55,6 +66,7 @@ div.p4c { container-type: inline-size }
   .p4c tbody:has(> tr[data-check]) > tr { display: grid; grid-template-columns: 1fr auto }
   .p4c tr[data-check] td:nth-child(2) { grid-area: 2 / 1 / auto / -1; padding-bottom: 6px }
 }
+[data-jp-theme-light="false"] .p4c { --good: #69c97d; --hot: #ff8a4c; --dim: #a9b1b8 }
 .p4c .differs { color: var(--hot, #c2410c); font-weight: 600 }
 """
 
@@ -74,8 +86,9 @@ class Checked:
         """`found` is what was read in the student's folder, `progress` says what is done of a lab
         that keeps that."""
         self.progress = progress
-        self.verdict = verdict
-        lacks = lacking(course.name, folder.path)
+        self._whole = verdict
+        self.verdict = opened(verdict, part)
+        self.trouble, lacks = remedied(verdict.trouble, lacking(course.name, folder.path))
         self.notes = [*map(not_judged, found.changed), *found.notes, *lacks]
         self.folder = folder
         self._found = found
@@ -95,12 +108,17 @@ class Checked:
         lines = [f"{_SIGNS[one.status]}: {self._name(one)}" for one in self.checks]
         told = next((one.story for one in self.checks if one.story), None)
         told_lines = [told.summary, told.hint] if told else []
-        said = [self.progress, *self.notes, self.verdict.trouble, *told_lines]
+        said = [self._first(), self.progress, *self.notes, self.trouble, *told_lines]
         return "\n".join([*lines, self._sum(), *filter(None, said)])
 
     def _name(self, one: CheckResult) -> str:
         """A check's number and its title."""
         return f"{number_of(self.course, one.id)} {one.title}".lstrip()
+
+    def _first(self) -> str:
+        """What to do first, if all of the part waits."""
+        first = before(self.verdict, self.part)
+        return f'First: lab.check("{first}")' if first else ""
 
     def _sum(self) -> str:
         return f"{_points(self.checks, ' of ')} points"
@@ -122,14 +140,22 @@ class Checked:
 
     def of(self, part: str | None) -> Checked:
         """The same for one part of the lab."""
-        return Checked(self.course, self.verdict, part, self.folder, self._found, self.progress)
+        return Checked(self.course, self._whole, part, self.folder, self._found, self.progress)
 
-    def shown(self) -> tuple[str, str, list[tuple[str, str]], Answer | None, Answer]:
-        """What a view of it takes: the verdict as HTML and as text, id and title of each check that
-        failed, what makes their films, if there are any, and what gives hints."""
-        failed = [(one.id, one.title) for one in self.checks if one.story]
-        film_of = self._film_of if self.course.is_p4 else None  # policies are measured
-        return self._repr_html_(), repr(self), failed, film_of, self._hint_of
+    def shown(self) -> tuple[str, str, list[Failed], Answer, Answer]:
+        """What a view of it takes: the verdict as HTML and as text, the checks that failed, what
+        makes their films, and what gives hints."""
+        with_packet = {one.id for one in self.course.checks if one.scenario or one.parses}
+        failed: list[Failed] = [
+            {
+                "id": one.id,
+                "title": one.title,
+                "film": one.id in with_packet and not one.story.listing,
+            }
+            for one in self.checks
+            if one.story
+        ]
+        return self._repr_html_(), repr(self), failed, self._film_of, self._hint_of
 
     def _film_of(self, check: str) -> dict[str, Any]:
         """The film of a check, with the lines of the files in it."""
@@ -151,11 +177,11 @@ class Checked:
     def _repr_html_(self) -> str:
         rows = "".join(self._rows())
         parts = [f"<table><tbody>{rows}</tbody></table><b>{self._sum()}</b>"]
-        if self.progress:
-            parts.append(f"<div>{escape(self.progress)}</div>")
+        for line in filter(None, [self._first(), self.progress]):
+            parts.append(f"<div>{escape(line)}</div>")
         parts.extend(f'<div class="differs">{escape(note)}</div>' for note in self.notes)
-        if self.verdict.trouble:
-            parts.append(f'<div class="p4c-story">{escape(self.verdict.trouble)}</div>')
+        if self.trouble:
+            parts.append(f'<div class="p4c-story">{escape(self.trouble)}</div>')
         told = next((one for one in self.checks if one.story), None)
         if told is not None and told.story is not None:
             parts.append(f'<div class="p4c-story"><b>{escape(self._name(told))}</b>')
@@ -191,7 +217,7 @@ def _points(checks: Sequence[CheckResult], of: str = "/") -> str:
 
 def _warned(one: Warned) -> str:
     if one.listing:
-        return f'<div class="p4c-story"><pre tabindex=0>{escape(one.listing)}</pre></div>'
+        return f'<div class="p4c-story warning">{_listed(one.listing)}</div>'
     where = f"{one.place.file}:{one.place.line}: " if one.place else ""
     return f'<div class="dim">warning: {escape(where + one.message)} [{escape(one.code)}]</div>'
 
@@ -199,7 +225,7 @@ def _warned(one: Warned) -> str:
 def _told(story: Story) -> Iterator[str]:
     """What was done, what came of it, where, and a hint."""
     if story.listing:
-        yield from (f"<pre tabindex=0>{escape(block)}</pre>" for block in story.listing)
+        yield from map(_listed, story.listing)
         return
     steps = "".join(f"<li>{escape(step)}</li>" for step in story.steps)
     yield f"<ol>{steps}</ol><div>{escape(story.summary)}</div>"
@@ -208,11 +234,31 @@ def _told(story: Story) -> Iterator[str]:
     if story.place is not None:
         yield f"<div><b>{escape(story.place.file)}:{story.place.line}</b> {escape(story.why)}</div>"
         if story.place.text:
-            yield f"<pre tabindex=0>{story.place.line:>5} | {escape(story.place.text)}</pre>"
+            yield _listed(f"{story.place.line:>5} | {story.place.text}")
     elif story.why:
         yield f"<div>{escape(story.why)}</div>"
     if story.hint:
         yield f"<div><b>Hint:</b> {escape(story.hint)}</div>"
+
+
+_LINES = re.compile(r"^([ \d]*[|│╭├╰─╯].*)$", re.MULTILINE)
+_HELP = re.compile(r" *│ (?:Help|Note): ")
+
+
+def _listed(block: str) -> str:
+    """What the compiler says, as parts in which sentences may be broken, but no line of a program
+    and no caret below one (`excerpted` in common.js)."""
+    parts = [
+        _framed(part) if index % 2 else escape(part)
+        for index, part in enumerate(_LINES.split(block))
+    ]
+    return f"<pre tabindex=0>{''.join(parts)}</pre>"
+
+
+def _framed(line: str) -> str:
+    found = _HELP.match(line)
+    kind = f'p4c-help" style="--inset: {found.end()}ch' if found else "p4c-line"
+    return f'<span class="{kind}">{escape(line)}</span>'
 
 
 def _difference(packet: PacketDifference) -> str:

@@ -60,7 +60,9 @@ class LiveView(anywidget.AnyWidget):
         """`checks`: whether there is a tab for the verdict."""
         super().__init__()
         self._checks = checks
-        self.verdict = VerdictView("", "The checks have not run yet.", (), nothing, nothing)
+        self.verdict = VerdictView(
+            "<p>checking …</p>", "The checks are running.", (), nothing, nothing
+        )
 
     def show(self, lab: Lab, title: str) -> None:
         """Begins with a lab, of which the first packet is sent if none was."""

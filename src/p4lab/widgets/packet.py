@@ -65,7 +65,8 @@ def _header(name: str, before: dict[str, str] | None, after: dict[str, str] | No
 
 
 class PacketView(RouterView):
-    """The packet as it came to a router next to each packet that the router sent."""
+    """The packet as it came to a router next to each packet that the router sent; by itself if it
+    sent none."""
 
     _esm = script("packet.js")
 
@@ -74,17 +75,20 @@ class PacketView(RouterView):
         self._title = f"{self._router} got no packet"
         self._variants: list[tuple[str, list[Header]]] = []
         self._targets: list[str] = []
+        self._came: Headers = {}
         if hop is not None:
             self._title = f"{self._router}: what came from {hop.source}, and what left"
             self._variants = list(self._compared(hop))
             if not self._variants:
                 self._title = f"{self._router} got a packet from {hop.source} and sent nothing"
+                self._came = self._headers(extracts(hop.packets[0]))
         self.data = {
             "title": self._title,
             "variants": [
                 {"label": label, "to": to, "headers": [header.to_json() for header in headers]}
                 for to, (label, headers) in zip(self._targets, self._variants, strict=True)
             ],
+            "came": [{"name": name, "fields": fields} for name, fields in self._came.items()],
         }
 
     def _compared(self, hop: Hop) -> list[tuple[str, list[Header]]]:
@@ -127,6 +131,8 @@ class PacketView(RouterView):
         for label, headers in self._variants:
             parts = [_said(header) for header in headers if header.state != "same"]
             lines.append(f"{label}: {'; '.join(parts) or 'unchanged'}")
+        for name, fields in self._came.items():
+            lines.append(f"{name}: {', '.join(f'{one} {text}' for one, text in fields.items())}")
         return "\n".join(lines)
 
     def drawn(self) -> str:
@@ -137,6 +143,14 @@ class PacketView(RouterView):
                 f"<table><caption>{escape(label)}</caption><thead><tr><th>field<th>before<th>after"
                 f"</tr></thead><tbody>{rows}</tbody></table>"
             )
+        if self._came:
+            rows = "".join(
+                f"<tr><th>{escape(name)}.{escape(one)}<td>{escape(text)}</tr>"
+                for name, fields in self._came.items()
+                for one, text in fields.items()
+            )
+            head = "<thead><tr><th>field<th>as it came</tr></thead>"
+            parts.append(f"<table>{head}<tbody>{rows}</tbody></table>")
         return "".join(parts)
 
 

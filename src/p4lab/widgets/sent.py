@@ -33,7 +33,7 @@ class Cut:
     end: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sent:
     """What became of the packets of one `send`.
 
@@ -183,6 +183,9 @@ class Sent:
         reached = {name for hop in self.all_hops() for name in hop.delivered.values()}
         silent = {name for name in self.missing if not self.received[name].unique}
         return reached & silent if self.notes else set()
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         if self.problem:

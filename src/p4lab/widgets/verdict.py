@@ -11,12 +11,14 @@ from p4lab.widgets.view import View, script
 
 Answer = Callable[[str], Mapping[str, Any]]
 """What there is to show of a check, by its id, as plain data"""
+Failed = Mapping[str, Any]
+"""A check that failed: `id`, `title`, and `film`, whether it has a packet that a film can show"""
 
 
 class VerdictView(View):
     """A verdict as HTML whose rows carry `data-check`, with two buttons in the last cell of each
-    check that `failed` (id and title): one for its film, unless the lab has none, and one for the
-    next step of its hints."""
+    check that `failed`: one for its film, if there is one, and one for the next step of its
+    hints."""
 
     _esm = script("verdict.js")
     film = traitlets.Dict().tag(sync=True)
@@ -28,8 +30,8 @@ class VerdictView(View):
         self,
         html: str,
         text: str,
-        failed: Sequence[tuple[str, str]],
-        film_of: Answer | None,
+        failed: Sequence[Failed],
+        film_of: Answer,
         hint_of: Answer,
     ) -> None:
         super().__init__()
@@ -40,21 +42,18 @@ class VerdictView(View):
         self,
         html: str,
         text: str,
-        failed: Sequence[tuple[str, str]],
-        film_of: Answer | None,
+        failed: Sequence[Failed],
+        film_of: Answer,
         hint_of: Answer,
     ) -> None:
-        """Shows another verdict, and no film of the last one. Without `film_of` there are none."""
+        """Shows another verdict, and no film of the last one."""
         self._text = text
-        self._answers = {"hint": ("hints", hint_of)}
-        if film_of is not None:
-            self._answers["watch"] = ("film", film_of)
+        self._answers = {"hint": ("hints", hint_of), "watch": ("film", film_of)}
         with self.hold_sync():
             self.film, self.hints = {}, {}
             self.data = {
                 "html": html,
-                "failed": [{"id": check, "title": title} for check, title in failed],
-                "films": film_of is not None,
+                "failed": [*failed],
             }
 
     def _message(self, _: object, content: dict[str, Any], __: object) -> None:

@@ -38,8 +38,18 @@ export function box(name, label, ...children) {
 // What a compiler says, as parts in which sentences may be broken, but no line of a program and no
 // caret below one.
 export function excerpted(text) {
-  return text.split(/^([ \d]*[|│╭├╰─╯].*)$/m).map((part, index) =>
-    (index % 2 ? html("span", { class: "p4v-excerpt" }, part) : part));
+  return text.split(/^([ \d]*[|│╭├╰─╯].*)$/m).map((part, index) => {
+    if (index % 2 === 0) return part;
+    const [inset] = part.match(/^ *│ (?:Help|Note): /) ?? [];
+    return inset
+      ? html("span", { class: "p4v-help", style: `--inset: ${inset.length}ch` }, part)
+      : html("span", { class: "p4v-excerpt" }, part);
+  });
+}
+
+// Brings into view what a press has opened.
+export function reveal(node) {
+  requestAnimationFrame(() => node.scrollIntoView({ block: "nearest" }));
 }
 
 // A sentence in which `names` are of the program.

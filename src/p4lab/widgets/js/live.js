@@ -82,7 +82,7 @@ function render({ model, el }) {
   function light() {
     parts.replaceChildren(...(model.get("parts") ?? []).map((part, index) => html(
       "li", {}, button(`${SIGNS[part.status]} ${index + 1}`, `${part.title}: ${WORDS[part.status]}, ${part.points}`,
-        () => { model.send({ part: part.id }); shown = "checks"; choose(); },
+        () => { model.send({ part: part.id }); shown = "checks"; choose(); reveal(); },
         { class: part.status, "data-part": part.id }),
     )));
   }
@@ -94,10 +94,11 @@ function render({ model, el }) {
       { role: "tab", "aria-selected": String(tab.label === shown) })));
   }
 
-  // What was chosen may be below the fold, under many tabs.
+  // What was chosen may be below the fold, under many tabs. A verdict is about to come.
   function reveal() {
     requestAnimationFrame(() => {
-      const { top, bottom } = panes.getBoundingClientRect();
+      const { top, bottom: end } = panes.getBoundingClientRect();
+      const bottom = current()?.name === "checks" ? Infinity : end;
       const fold = Math.min(window.innerHeight, scrolled(root)?.getBoundingClientRect().bottom ?? Infinity);
       if (Math.min(bottom, top + ENOUGH) > fold) details.scrollIntoView({ block: "start" });
     });

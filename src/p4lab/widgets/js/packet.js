@@ -28,12 +28,23 @@ function render({ model, el, focus = focusing() }) {
 
   function draw() {
     const variant = data.variants[chosen];
+    if (!variant && data.came.length) return packets.replaceChildren(arrived(data.came));
     packets.replaceChildren(...(variant ? [
       html("table", { "aria-label": `Packet before and after, ${variant.label}` },
         html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "header and field"),
           html("th", { scope: "col" }, "as it came"), html("th", { scope: "col" }, `as it left, ${variant.label}`))),
         variant.headers.map(header)),
     ] : []));
+  }
+
+  // A packet that ends here, with nothing to compare it with.
+  function arrived(headers) {
+    return html("table", { "aria-label": "Packet as it came" },
+      html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "header and field"), html("th", { scope: "col" }, "as it came"))),
+      headers.map(({ name, fields }) => html("tbody", { "data-header": name },
+        html("tr", { class: "p4v-head" }, html("th", { scope: "rowgroup" }, name), html("td")),
+        Object.entries(fields).map(([field, text]) =>
+          html("tr", { "data-field": `${name}.${field}` }, html("th", { scope: "row" }, field), cell(text))))));
   }
 
   function header({ name, state, fields }) {

@@ -91,7 +91,9 @@ function render({ model, el, focus = focusing() }) {
     Home: () => { pause(); seek(first); }, End: () => { pause(); seek(last); },
   });
 
+  // What was pressed keeps the focus, though it is drawn anew.
   function build() {
+    const { touch, node: pressed } = scene.contains(document.activeElement) ? document.activeElement.dataset : {};
     data = model.get("data");
     for (const node of data.nodes) {
       at[node.name] = [node.x, node.y];
@@ -131,6 +133,7 @@ function render({ model, el, focus = focusing() }) {
     }, event.text)));
     links();
     look();
+    (touched.find((line) => line.dataset.touch === touch) ?? (pressed && nodes.get(pressed)))?.focus({ preventScroll: true });
   }
 
   function between(a, b) {

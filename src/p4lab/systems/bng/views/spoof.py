@@ -72,10 +72,10 @@ class SpoofView(SentView):
         )
 
     def _row(self, attempt: Attempt) -> str:
-        tone = "" if attempt.arrived == _is_honest(attempt) else " class=bad"
+        tone = "" if _is_right(attempt, self._found.who) else " class=bad"
         return (
             f"<tr><th scope=row data-head='the packet has'>{escape(attempt.title)}"
-            f"<td data-head='what becomes of it'{tone}>{escape(_fate(attempt))}"
+            f"<td data-head='what becomes of it'{tone}>{escape(_fate(attempt, self._found.who))}"
             f"<td data-head=where>{self._place(attempt)}</tr>"
         )
 
@@ -97,24 +97,25 @@ class SpoofView(SentView):
             for number, name in enumerate(ends)
         ]
         for number, attempt in enumerate(found.attempts):
-            parts.append(_track(attempt, HEAD + ROW * number + 26, len(ends) - 1))
+            track = _track(attempt, found.who, HEAD + ROW * number + 26, len(ends) - 1)
+            parts.append(track)
         return (
             f'<svg viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" class="p4d p4d-tracks" '
             f'aria-label="How far each packet gets">{"".join(parts)}</svg>'
         )
 
     def told(self) -> str:
-        lines = [f"{one.title}: {_fate(one)}" for one in self._found.attempts]
+        lines = [f"{one.title}: {_fate(one, self._found.who)}" for one in self._found.attempts]
         return "\n".join([self._title, *lines])
 
     def drawn(self) -> str:
         return f"<p><b>{escape(self._title)}</b></p>{self.data['html']}"
 
 
-def _track(attempt: Attempt, y: float, last: int) -> str:
+def _track(attempt: Attempt, who: str, y: float, last: int) -> str:
     """How far one packet gets."""
     end = last if attempt.arrived else ENDS_AT.get(attempt.reason, 0)
-    tone = "good" if attempt.arrived == _is_honest(attempt) else "bad"
+    tone = "good" if _is_right(attempt, who) else "bad"
     far = FIRST + STEP * end
     parts = [
         text((FIRST - 44, y - 10), attempt.title, "p4d-whose"),
@@ -126,14 +127,19 @@ def _track(attempt: Attempt, y: float, last: int) -> str:
     return element("g", *parts)
 
 
-def _is_honest(attempt: Attempt) -> bool:
+def _is_honest(attempt: Attempt, who: str) -> bool:
     """Whether all that it says is the sender's own."""
-    return len(set(attempt.whose)) == 1
+    return set(attempt.whose) == {who}
 
 
-def _fate(attempt: Attempt) -> str:
+def _is_right(attempt: Attempt, who: str) -> bool:
+    """Whether the honest packet arrives, or a lie is dropped."""
+    return attempt.arrived == _is_honest(attempt, who)
+
+
+def _fate(attempt: Attempt, who: str) -> str:
     if attempt.arrived:
-        return "it arrives" if _is_honest(attempt) else "it arrives, and nobody has noticed"
+        return "it arrives" if _is_honest(attempt, who) else "it arrives, and nobody has noticed"
     if not attempt.reason or attempt.reason == "NONE":
         return "it is dropped, and nobody says why"
     return f"dropped: {IN_WORDS.get(attempt.reason, attempt.reason)}"

@@ -1,11 +1,13 @@
 import { box, button, ends, html, keys, orphaning, playing, svg } from "./common.js";
 
 const PACE = 120; // milliseconds a slot
-const LEAST = 760; // pixels: below that its letters cannot be read, and it scrolls
-const WIDTH = 920, ROW = 24, LEFT = 12;
-const NAME = 92, QUEUE = 112, AHEAD = 268, GAUGE = 108, OUT = 640; // where columns begin
+const ROW = 24, LEFT = 12;
+const NAME = 92, QUEUE = 112, AHEAD = 268; // where columns begin
+// Beside a pane there is less room for gauges and ways: `out` is where the outputs begin, `lines` are those of the
+// cache in a row. Below `least` pixels its letters cannot be read, and it scrolls.
+const WIDE = { width: 920, gauge: 108, out: 640, credits: 120, lines: 64, least: 760 };
+const NARROW = { width: 672, gauge: 84, out: 468, credits: 76, lines: 46, least: 552 };
 const MOST_FRAMES = 9; // squares of a queue; more are a number
-const LINES = 64; // of the cache, in a row
 const COLOURS = 6;
 const NEXT = { suspended: "suspension", evicted: "eviction" };
 
@@ -38,6 +40,8 @@ function render({ model, el }) {
     " ": toggle, s: () => jump("suspended"), e: () => jump("evicted"),
     Home: () => { stop(); go(0); }, End: () => { stop(); go(data.moments.length - 1); },
   });
+
+  const size = () => (scene.clientWidth < WIDE.least ? NARROW : WIDE);
 
   function jump(kind) {
     stop();
@@ -88,7 +92,7 @@ function render({ model, el }) {
     ends(next, at === last);
     clock.textContent = moment.time;
     said.textContent = moment.said.length ? moment.said.map((one) => one.text).join("; ") + "." : crossing(data, moment);
-    scene.replaceChildren(picture(data, moment));
+    scene.replaceChildren(picture(data, moment, size()));
     const why = at === last && data.circle.length ? data.circle.map((one) => one.said) : moment.waits;
     waits.replaceChildren(...why.map((text) => html("li", {}, `${text}.`)));
     ring.style.display = at === last ? "" : "none";
@@ -107,8 +111,16 @@ function render({ model, el }) {
   el.append(root);
   orphaning(model, root);
   build();
+  let drawn = size();
+  const sizes = new ResizeObserver(() => {
+    if (drawn === size()) return;
+    drawn = size();
+    go(at);
+  });
+  sizes.observe(scene);
   return () => {
     stop();
+    sizes.disconnect();
     model.off("change:data", build);
   };
 }
@@ -126,43 +138,43 @@ function crossing(data, moment) {
 
 const write = (x, y, words, kind, more = {}) => svg("text", { x, y, class: kind, ...more }, words);
 
-function picture(data, moment) {
-  const parts = [write(NAME, 16, "VOQ", "head end"), write(QUEUE, 16, "frames", "head"), write(OUT + 58, 16, "credits free", "head")];
+function picture(data, moment, size) {
+  const parts = [write(NAME, 16, "VOQ", "head end"), write(QUEUE, 16, "frames", "head"), write(size.out + 58, 16, "credits free", "head")];
   if (data.sync) parts.push(write(AHEAD, 16, "cells ahead", "head"));
-  const outputs = outlets(data, moment);
+  const outputs = outlets(data, moment, size);
   let y = 26, before = null;
   const ways = [];
   data.voqs.forEach((voq, index) => {
     if (voq.from !== before) {
-      parts.push(ingress(data, moment, voq.from, y));
+      parts.push(ingress(data, moment, voq.from, y, size));
       before = voq.from;
       y += ROW;
     }
-    parts.push(queue(data, moment, index, y));
+    parts.push(queue(data, moment, index, y, size));
     const [cached, direct] = [moment.voqs[index][8], moment.voqs[index][9]];
-    if (cached || direct) ways.push(way(y + ROW / 2, outputs.y(voq.to), !cached));
+    if (cached || direct) ways.push(way(y + ROW / 2, outputs.y(voq.to), !cached, size));
     y += ROW;
   });
   const bottom = Math.max(y, outputs.bottom) + 16;
-  const cache = store(data, moment, bottom);
+  const cache = store(data, moment, bottom, size);
   const height = cache.bottom;
   const label = `The leaf after ${moment.time}`;
-  return svg("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "p4f", style: `min-width:${LEAST}px`, role: "img", "aria-label": label },
+  return svg("svg", { viewBox: `0 0 ${size.width} ${height}`, class: "p4f", style: `min-width:${size.least}px`, role: "img", "aria-label": label },
     parts, outputs.parts, ways, cache.parts);
 }
 
 // The ingress side of a port: what it holds, and its sync CAM, the least recently used first.
-function ingress(data, moment, place, y) {
+function ingress(data, moment, place, y, size) {
   const [payload, headers, , stopping] = moment.ports[place];
   const cam = moment.cam[place].map((voq) => data.voqs[voq].name.split("→")[1]);
   const sync = data.sync ? `; sync CAM: ${cam.length ? cam.join(", ") : "empty"}` : "";
   const stop = stopping ? "; says STOP" : "";
-  return svg("g", {}, svg("line", { x1: LEFT, x2: AHEAD + GAUGE, y1: y + 3, y2: y + 3, class: "rule" }),
+  return svg("g", {}, svg("line", { x1: LEFT, x2: AHEAD + size.gauge, y1: y + 3, y2: y + 3, class: "rule" }),
     write(LEFT, y + 18, `port ${data.ports[place]}`, "port"),
     write(QUEUE, y + 18, `${payload} units, ${headers} headers in use${stop}${sync}`, "small"));
 }
 
-function queue(data, moment, index, y) {
+function queue(data, moment, index, y, size) {
   const [queued, asked, granted, suspended, ahead, flow, number, sent] = moment.voqs[index];
   const voq = data.voqs[index];
   const parts = [write(NAME, y + 16, `→ ${voq.name.split("→")[1]}`, "end")];
@@ -173,57 +185,56 @@ function queue(data, moment, index, y) {
   if (queued > MOST_FRAMES) parts.push(write(QUEUE + 13 * MOST_FRAMES + 2, y + 16, `+${queued - MOST_FRAMES}`, "small"));
   const first = flow >= 0 ? `: frame ${number} of flow ${flow}, ${sent} cells sent` : "";
   parts.push(svg("title", {}, `${voq.name}, lane ${voq.lane}, ${queued} frames, ${granted} granted${first}`));
-  if (data.sync) parts.push(gauge(data, ahead, suspended, y));
+  if (data.sync) parts.push(gauge(data, ahead, suspended, y, size.gauge));
   return svg("g", { class: suspended ? "voq suspended" : "voq" }, parts);
 }
 
 // How far ahead, with the thresholds at which a VOQ is suspended and goes on, unless a table decides.
-function gauge(data, ahead, suspended, y) {
+function gauge(data, ahead, suspended, y, width) {
   const most = Math.max(2 * data.block, 1);
-  const x = (cells) => AHEAD + (GAUGE * Math.min(cells, most)) / most;
+  const x = (cells) => AHEAD + (width * Math.min(cells, most)) / most;
   const tick = (cells, kind) => svg("line", { x1: x(cells), x2: x(cells), y1: y + 3, y2: y + 21, class: kind });
-  const parts = [svg("rect", { x: AHEAD, y: y + 7, width: GAUGE, height: 10, class: "gauge" })];
+  const parts = [svg("rect", { x: AHEAD, y: y + 7, width, height: 10, class: "gauge" })];
   if (ahead > 0) parts.push(svg("rect", { x: AHEAD, y: y + 7, width: x(ahead) - AHEAD, height: 10, class: "ahead" }));
   if (!data.decided) parts.push(tick(data.resume, "tick"), tick(data.block, "tick block"));
   const words = suspended ? `${ahead} waits` : ahead >= 0 ? String(ahead) : "";
-  parts.push(write(AHEAD + GAUGE + 6, y + 16, words, suspended ? "hot" : "small"));
+  parts.push(write(AHEAD + width + 6, y + 16, words, suspended ? "hot" : "small"));
   return parts;
 }
 
 // The outputs of the crossbar: ports with their credits and lines, and the links to the spines.
-function outlets(data, moment) {
+function outlets(data, moment, { out, credits: width }) {
   const parts = [];
   const row = (place) => 26 + ROW * (place < 0 ? moment.ports.length : place);
   moment.ports.forEach(([, , free, , busy], place) => {
     const y = row(place);
-    const width = 120;
     parts.push(svg("g", {},
-      write(OUT + 50, y + 16, data.ports[place], "end"),
-      svg("rect", { x: OUT + 58, y: y + 7, width, height: 10, class: "gauge" }),
-      svg("rect", { x: OUT + 58, y: y + 7, width: (width * free) / data.egress, height: 10, class: "credits" }),
-      write(OUT + 58 + width + 6, y + 16, busy ? `${free}, sends` : String(free), "small")));
+      write(out + 50, y + 16, data.ports[place], "end"),
+      svg("rect", { x: out + 58, y: y + 7, width, height: 10, class: "gauge" }),
+      svg("rect", { x: out + 58, y: y + 7, width: (width * free) / data.egress, height: 10, class: "credits" }),
+      write(out + 58 + width + 6, y + 16, busy ? `${free}, sends` : String(free), "small")));
   });
   const y = row(-1);
   const words = moment.waiting ? `${moment.waiting} cells come in` : "";
-  parts.push(write(OUT + 50, y + 16, "spines", "end"), write(OUT + 58, y + 16, words, "small"));
+  parts.push(write(out + 50, y + 16, "spines", "end"), write(out + 58, y + 16, words, "small"));
   return { parts, y: (place) => row(place) + ROW / 2, bottom: y + ROW };
 }
 
-function way(from, to, direct) {
-  const [left, right] = [AHEAD + GAUGE + 72, OUT + 4];
+function way(from, to, direct, { gauge, out }) {
+  const [left, right] = [AHEAD + gauge + 72, out + 4];
   const middle = (left + right) / 2;
   return svg("path", { d: `M${left} ${from}C${middle} ${from} ${middle} ${to} ${right} ${to}`, class: direct ? "way direct" : "way" });
 }
 
 // The lines of the cache. A number is how many copies are to come.
-function store(data, moment, top) {
+function store(data, moment, top, { lines }) {
   const count = moment.cache.length;
   const free = data.lines - count;
   const words = data.lines
     ? `cache: ${count} of ${data.lines} lines in use, each with the copies still to come; with ${data.spare} free the first one goes`
     : "no cache";
   const parts = [write(LEFT, top + 12, words, "small start")];
-  const at = (index) => ({ x: LEFT + 14 * (index % LINES), y: top + 20 + 16 * Math.floor(index / LINES) });
+  const at = (index) => ({ x: LEFT + 14 * (index % lines), y: top + 20 + 16 * Math.floor(index / lines) });
   moment.cache.forEach(([flow, number, cell, left], index) => {
     const { x, y } = at(index);
     parts.push(svg("g", { class: `line f${flow % COLOURS} ${number % 2 ? "odd" : ""}` },
@@ -233,7 +244,7 @@ function store(data, moment, top) {
   for (let index = count; index < data.lines; index += 1) {
     parts.push(svg("rect", { ...at(index), width: 12, height: 14, rx: 2, class: index >= count + free - data.spare ? "free spare" : "free" }));
   }
-  return { parts, bottom: top + 26 + 16 * Math.ceil(data.lines / LINES) };
+  return { parts, bottom: top + 26 + 16 * Math.ceil(data.lines / lines) };
 }
 
 // Who waits for whom, as a ring of arrows.

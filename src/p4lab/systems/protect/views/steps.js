@@ -36,7 +36,7 @@ function render({ model, el }) {
     root.setAttribute("aria-label", data.label);
     title.textContent = data.title;
     ending.textContent = data.ending;
-    ending.classList.toggle("bad", data.steps.some((step) => step.tone === "bad"));
+    ending.classList.toggle("bad", !data.ok);
     root.classList.toggle("p4c-wide", data.width > 500);
     scene.innerHTML =
       `<svg viewBox="0 0 ${data.width} ${data.height}" class="p4c" role="img" ` +

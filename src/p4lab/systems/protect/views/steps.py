@@ -75,6 +75,7 @@ class StepView(SentView):
             "base": story.base,
             "steps": [_plain(step) for step in story.steps],
             "ending": story.ending,
+            "ok": sent.ok,
         }
 
     def told(self) -> str:

@@ -195,6 +195,26 @@ export const live = ({ coreutils, widgets }) => ({
   },
 });
 
+// Instead of what JupyterLab says of a view whose kernel has ended, which helps nobody.
+const ORPHANED = "Error displaying widget: model not found";
+const RUN_AGAIN = "Run this cell again, after those above it (Run > Run All Above Selected Cell).";
+
+export const orphaned = {
+  id: "p4lab:orphaned",
+  description: "Says what to do about views whose kernel has ended.",
+  autoStart: true,
+  activate: () => {
+    const mend = (node) => { if (node?.data === ORPHANED) node.data = RUN_AGAIN; };
+    new MutationObserver((changes) => {
+      for (const added of changes.flatMap(({ addedNodes }) => [...addedNodes])) {
+        mend(added);
+        // A cell that was out of sight comes back as a whole.
+        for (const view of added.querySelectorAll?.(".jupyter-widgets") ?? []) mend(view.firstChild);
+      }
+    }).observe(document.body, { childList: true, subtree: true });
+  },
+};
+
 // JupyterLite opens the document of `?path=` while the tabs of the last visit still come back, and
 // whichever is last is in front. Who follows a link wants what it names.
 export const asked = {

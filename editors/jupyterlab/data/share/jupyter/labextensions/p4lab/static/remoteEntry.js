@@ -1,5 +1,5 @@
 // P4 in JupyterLab: the file type, how files and `%%p4` cells are coloured (p4.js), the living
-// network and what links ask for (live.js).
+// network, what links ask for, and views whose kernel has ended (live.js).
 //
 // JupyterLab loads extensions as containers of webpack's module federation. This one is small enough
 // to be written by hand: `init` receives the packages that all extensions share, `get` gives the
@@ -80,9 +80,9 @@
       const coreutils = await shared(scope, "@jupyterlab/coreutils");
       const widgets = await shared(scope, "@lumino/widgets");
       const { mode } = await import(new URL("p4.js", HERE));
-      const { asked, live } = await import(new URL("live.js", HERE));
+      const { asked, live, orphaned } = await import(new URL("live.js", HERE));
       const own = plugin(mode, codemirror, language, notebook);
-      const plugins = [own, live({ coreutils, widgets }), asked];
+      const plugins = [own, live({ coreutils, widgets }), asked, orphaned];
       const exports = { __esModule: true, default: plugins };
       return () => exports;
     },
