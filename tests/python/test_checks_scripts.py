@@ -38,6 +38,15 @@ def test_a_packet_that_runs_in_circles_fails_a_script(name: str) -> None:
     assert story.hint
 
 
+def test_a_counter_that_differs_is_not_called_a_missing_copy() -> None:
+    """The hint would send a student to look for a packet that has left."""
+    course, file = load("01-bier"), "bier/tests/no_pass_in_vain.stf"
+    assert run(course, check(file), work("01-bier", "solution")) == (None, 1, False)
+    story, *_ = run(course, check(file), work("01-bier", "again-too-early"))
+    assert story is not None and story.signature == difference.UNMET
+    assert story.summary == "sent is 1, expected == 0" and "p4lab stf" in story.hint
+
+
 def passes_of(right: Work, course: Course, script: Path) -> int:
     program = right.runnable(course.defines)
     return passes(program, right.program, right.files, course.defines, script)

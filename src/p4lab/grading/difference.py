@@ -31,6 +31,7 @@ CHECKSUM = "stale checksum"
 WRONG_FIELD = "wrong field"
 PAYLOAD = "payload changed"
 PARSER = "parser"
+UNMET = "unmet line"
 
 MORE = "..."
 """Headers that a check does not look at, behind the names of those that it does"""

@@ -54,6 +54,8 @@ GENERAL = {
     difference.TTL: "Every router takes one from the hop count of what it forwards.",
     difference.CHECKSUM: "The header changed, its checksum did not. Where is it computed?",
     difference.WRONG_FIELD: "The field does not hold the value it should. Which line wrote it?",
+    difference.UNMET: "A line of a script did not find what it expects. Run the script by itself, "
+    "with p4lab stf, and read what it sends before that line.",
     difference.PARSER: "Follow the states: which value chooses the next one?",
     "wrong number": "Put your number into the formula yourself: do both sides agree?",
     "number missing": "Every number has a line of its own: its name, an equals sign, a number.",

@@ -69,11 +69,18 @@ def _stf_story(
     told = finding["difference"]
     steps = (f"the script {file} runs, up to its line {finding['line']}",)
     if not told or not told.get("received") or not told.get("expected"):
-        hint = course.hint(check, difference.COPY_MISSING)
-        return Story(steps, finding["message"], difference.COPY_MISSING, hint), finding["line"]
+        kind = _kind(told or {})
+        return Story(steps, finding["message"], kind, course.hint(check, kind)), finding["line"]
     pair = _stf_pair(course, told)
     story = pair_story(course, check, pair, course.defines, steps, "", (None, ""))
     return story, finding["line"]
+
+
+def _kind(told: Mapping[str, Any]) -> str:
+    """What kind of difference it is where there are not two packets to compare."""
+    if told.get("expected"):
+        return difference.COPY_MISSING
+    return difference.COPY_TOO_MANY if told.get("received") else difference.UNMET
 
 
 def _stf_pair(course: Course, told: Mapping[str, Any]) -> Pair:
