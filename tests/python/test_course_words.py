@@ -136,3 +136,12 @@ def test_what_is_not_utf_8_is_named_with_its_line(course: Path) -> None:
     scenario.write_bytes("# für\n".encode("latin-1") + scenario.read_bytes())
     with pytest.raises(LabError, match=rf"^labs/{NAME}/{FIRST}: line 1 is not UTF-8; save the"):
         load(NAME).scenario(FIRST)
+
+
+def test_a_misspelt_key_of_a_register_gets_the_name_that_can_be_written(course: Path) -> None:
+    file = course / "labs" / NAME / FIRST
+    file.write_text(
+        file.read_text() + '\n[[cell]]\nregister = "r"\nindex = 0\nvalue = 1\nregisters = 2\n'
+    )
+    with pytest.raises(LabError, match="did you mean register[?]"):
+        first_case(load(NAME))

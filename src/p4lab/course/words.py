@@ -101,7 +101,9 @@ def _keys(model: type[BaseModel], place: Place) -> set[str]:
         if isinstance(part, str):
             fields = [one.model_fields[part] for one in here if part in one.model_fields]
             here = [found for field in fields for found in _models(field.annotation)]
-    return set(here[0].model_fields) if len(here) == 1 else set()
+    if len(here) != 1:
+        return set()
+    return {field.alias or name for name, field in here[0].model_fields.items()}
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:
