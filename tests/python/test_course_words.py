@@ -143,5 +143,5 @@ def test_a_misspelt_key_of_a_register_gets_the_name_that_can_be_written(course: 
     file.write_text(
         file.read_text() + '\n[[cell]]\nregister = "r"\nindex = 0\nvalue = 1\nregisters = 2\n'
     )
-    with pytest.raises(LabError, match="did you mean register[?]"):
+    with pytest.raises(LabError, match=r"did you mean register[?]"):
         first_case(load(NAME))
