@@ -229,6 +229,10 @@ fn bier(bsl: &str) -> Image {
 fn for_tna(script: &str) -> String {
     let mut out = String::new();
     for (number, line) in (1..).zip(script.lines()) {
+        // What comes round is counted by looped ports there, in scripts of tests-tna.
+        if line.starts_with("check_counter sent(509)") {
+            continue;
+        }
         let line = line.replace(" 510 ", " 64 ").replace("port:510", "port:64");
         if line.starts_with("mirroring_add 1 509") {
             out += "mirroring_add 11 68\nmirroring_add 12 197\n\
