@@ -9,38 +9,19 @@ from collections.abc import Iterator
 
 import pytest
 
-from p4lab.course.home import HERE
-from p4lab.course.material import start
-from p4lab.paths import ROOT
-
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect
 
-from book import PATIENCE, Book, chromium, copy_of, opened  # noqa: E402
-from jupyter import jupyter  # noqa: E402
-
-BROWSER = chromium()
-
-RIGHT, WRONG = "in_progress = 1", "in_progres"  # one letter in a student's file
+from book import PATIENCE, Book  # noqa: E402
+from first_notebook import BROWSER, WRONG, running  # noqa: E402
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian: chromium)")
 
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
-    """The notebook, run from top to bottom on the solution."""
-    home = tmp_path_factory.mktemp("home")
-    notebook = copy_of(ROOT / "notebooks" / "01-bier.ipynb", home / "files")
-    list(start("01-bier", notebook.parent / "mine"))
-    program = notebook.parent / "mine" / "bier" / "bier.p4"
-    program.write_text(program.read_text().replace(RIGHT, f"{WRONG} = 1"))
-    expect.set_options(timeout=PATIENCE)
-    with jupyter(notebook, home, P4LAB_FOLDER=str(HERE.sources)) as server:
-        assert BROWSER is not None
-        with opened(server.url, BROWSER) as book:
-            book.folder = notebook.parent
-            book.run_all()
-            yield book
+    with running(tmp_path_factory.mktemp("home")) as book:
+        yield book
 
 
 def test_it_runs_from_top_to_bottom(book: Book) -> None:
@@ -173,17 +154,3 @@ def test_a_mistake_in_a_file_is_underlined(book: Book) -> None:
     editor.evaluate("(element, top) => { element.scrollTop = top }", (line - 10) * height)
     expect(page.locator(".cm-lintRange-error")).to_have_text(WRONG)
     page.close()
-
-
-def test_after_a_restart_a_cell_says_what_to_run(book: Book) -> None:
-    """It comes last: the views are gone. On another day a student finds the notebook like this."""
-    page = book.page
-    page.keyboard.press("Control+s")
-    page.get_by_title("Restart the kernel", exact=True).click()
-    page.locator(".jp-Dialog-button.jp-mod-accept").click()
-    page.reload()
-    cell = book.cell("lab.link_buttons()")
-    cell.scroll_into_view_if_needed()
-    again = "Run this cell again, after those above it (Run > Run All Above Selected Cell)."
-    expect(cell.locator(".jp-OutputArea-output").first).to_have_text(again)
-    expect(page.get_by_text("model not found")).to_have_count(0)
