@@ -208,7 +208,7 @@ class Lab:
         count = len(self.plan.streams)
         if not isinstance(stream, int) or not 1 <= stream <= count:
             raise ArgumentError(
-                f"this lab has the streams 1 to {count}; there is no stream {stream!r}."
+                f"this lab has streams 1 to {count}; there is no stream {stream!r}."
             )
         if not isinstance(packets, int) or not 1 <= packets <= MOST_PACKETS:
             raise ArgumentError(

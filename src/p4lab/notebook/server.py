@@ -63,7 +63,7 @@ def free_port() -> int:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a JupyterLab: some do not end when they are told to. Its kernels end with it."""
+    """Ends a JupyterLab, by force if it does not end when asked. Its kernels end with it."""
     process.terminate()
     try:
         process.wait(END_SECONDS)

@@ -44,7 +44,7 @@ def segments_left(sent: Sent, source: str, target: str) -> str:
 
 
 def tree_bytes(sent: Sent, source: str, target: str) -> int | str:
-    """Bytes of the routing header on a link; 0 if there was none. Says so if no packet came that
+    """Bytes of the routing header on a link; 0 if there was none. Reports it if no packet came that
     way."""
     frame = _frame(sent, source, target)
     return NOT_THERE if frame is None else frame.header_length
