@@ -414,11 +414,11 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn has_method(&self, object: NodeId, name: &str) -> bool {
-        matches!(
-            self.out.decls.get(&object).map(|decl| &decl.kind),
-            Some(DeclKind::ExternObject { methods, .. }) if methods.iter().any(|m| &*m.name.name == name)
-        )
+    /// Whether an extern has a method of this name.
+    pub(crate) fn has_method(&self, object: NodeId, name: &str) -> bool {
+        let decl = self.out.decls.get(&object).map(|decl| &decl.kind);
+        matches!(decl, Some(DeclKind::ExternObject { methods, .. })
+            if methods.iter().any(|method| &*method.name.name == name))
     }
 
     fn call_method(

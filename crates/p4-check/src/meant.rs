@@ -51,20 +51,12 @@ impl Checker<'_> {
 
     /// The methods of this name of what is in sight: `packet.extract`.
     fn methods_named(&self, name: &str) -> Vec<String> {
-        let has_method = |def: &Def| {
-            let ty = self.type_of(def)?;
-            let Type::Named(Kind::Extern, id, ..) = ty else {
-                return None;
-            };
-            match &self.out.decls.get(&id)?.kind {
-                DeclKind::ExternObject { methods, .. } => {
-                    methods.iter().find(|method| &*method.name.name == name)
-                }
-                _ => None,
-            }
+        let has_method = |def: &Def| match self.type_of(def) {
+            Some(Type::Named(Kind::Extern, id, ..)) => self.has_method(id, name),
+            _ => false,
         };
         let objects = self.scopes.visible();
-        let with_method = objects.filter(|(_, def)| has_method(def).is_some());
+        let with_method = objects.filter(|(_, def)| has_method(def));
         let mut found: Vec<String> = with_method
             .map(|(object, _)| format!("{object}.{name}"))
             .collect();

@@ -22,8 +22,8 @@ const DIRECT: [&str; 5] = [
     "DirectRegister",
 ];
 
-/// Properties of the language, of v1model and of TNA
-const PROPERTIES: [&str; 18] = [
+/// Properties of the language and of v1model
+const PROPERTIES: [&str; 11] = [
     "key",
     "actions",
     "entries",
@@ -35,6 +35,10 @@ const PROPERTIES: [&str; 18] = [
     "counters",
     "meters",
     "support_timeout",
+];
+
+/// Those that only TNA has, and how those of PSA and PNA begin
+const OF_TNA: [&str; 7] = [
     "registers",
     "filters",
     "idle_timeout",
@@ -42,6 +46,13 @@ const PROPERTIES: [&str; 18] = [
     "alpm",
     "atcam",
     "requires_versioning",
+];
+const OF_OTHERS: [&str; 5] = [
+    "psa_",
+    "pna_",
+    "add_on_miss",
+    "default_idle",
+    "idle_timeout_",
 ];
 
 impl<'a> Checker<'a> {
@@ -199,21 +210,15 @@ impl<'a> Checker<'a> {
     /// What no architecture knows does nothing, and is most often a slip.
     fn known_property(&mut self, property: &Ident) {
         let name = &*property.name;
-        let architectures = [
-            "psa_",
-            "pna_",
-            "add_on_miss",
-            "default_idle",
-            "idle_timeout_",
-        ];
-        if PROPERTIES.contains(&name) || architectures.iter().any(|own| name.starts_with(own)) {
+        let known = || PROPERTIES.iter().chain(&OF_TNA);
+        if known().any(|one| *one == name) || OF_OTHERS.iter().any(|own| name.starts_with(own)) {
             return;
         }
         let distance = |known: &&&str| p4_syntax::edit_distance(known, name);
-        let near = PROPERTIES.iter().min_by_key(distance);
+        let near = known().min_by_key(distance);
         let hint = match near.filter(|known| distance(known) <= name.len() / 3) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", PROPERTIES[..11].join(", ")),
+            None => format!("there are {}", PROPERTIES.join(", ")),
         };
         self.report(
             Diagnostic::warning(

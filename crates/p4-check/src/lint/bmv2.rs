@@ -646,15 +646,20 @@ impl<'a> Bmv2<'_, 'a> {
         }
     }
 
+    /// A parameter of a parser, counted from 0, and its type.
+    fn parameter<'p>(&self, parser: &'p Decl, place: usize) -> Option<(&'p Param, &Type)> {
+        let DeclKind::Parser { proto, .. } = &parser.kind else {
+            return None;
+        };
+        let param = proto.params.get(place)?;
+        Some((param, self.checked.type_ref(param.ty.id)))
+    }
+
     /// The user's metadata is a struct.
     fn metadata_struct(&mut self, parser: &Decl) {
-        let DeclKind::Parser { proto, .. } = &parser.kind else {
+        let Some((param, ty)) = self.parameter(parser, 2) else {
             return;
         };
-        let Some(param) = proto.params.get(2) else {
-            return;
-        };
-        let ty = self.checked.type_ref(param.ty.id);
         if !matches!(ty, Type::Named(Kind::Struct, ..) | Type::Param(..)) {
             self.found.warn(
                 "W0631",
@@ -667,14 +672,7 @@ impl<'a> Bmv2<'_, 'a> {
 
     /// The headers are a struct of headers, stacks and unions.
     fn headers_struct(&mut self, parser: &Decl) {
-        let DeclKind::Parser { proto, .. } = &parser.kind else {
-            return;
-        };
-        let Some(Type::Named(Kind::Struct, id, ..)) = proto
-            .params
-            .get(1)
-            .map(|param| self.checked.type_ref(param.ty.id))
-        else {
+        let Some((_, Type::Named(Kind::Struct, id, ..))) = self.parameter(parser, 1) else {
             return;
         };
         let Some(DeclKind::Struct { fields, .. }) = self.checked.decls.get(id).map(|d| &d.kind)
