@@ -8,9 +8,12 @@ use p4_info::P4Info;
 use p4_syntax::{Diagnostic, FileProvider, Options, Severity, SourceMap};
 use std::sync::Arc;
 
+/// The code of an `#include` whose file is not there
+const NO_FILE: &str = "E0010";
+
 /// What the passes have made of a program.
 pub struct Built {
-    /// In the order of the source
+    /// In the order of the source, but for files that are not there: these come first
     pub diagnostics: Vec<Diagnostic>,
     pub sources: SourceMap,
     /// `None` if there is an error, or nothing to run: no `main`
@@ -45,7 +48,8 @@ pub fn build(
     let is_endless = diagnostics.iter().any(|one| one.code == "E0605");
     let p4info =
         (is_right && !is_endless).then(|| p4_info::p4info(&checked, &parsed.sources).map(Arc::new));
-    diagnostics.sort_by_key(|diagnostic| diagnostic.span);
+    // A file that is not there comes first: what it declares may be missed before it, in another file.
+    diagnostics.sort_by_key(|diagnostic| (diagnostic.code != NO_FILE, diagnostic.span));
     Built {
         diagnostics,
         sources: parsed.sources,

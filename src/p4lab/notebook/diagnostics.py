@@ -29,9 +29,6 @@ STYLE = """
 """
 
 
-_NO_FILE = "E0010"
-
-
 class Diagnostics:
     """What the compiler said about a program. Texts of sources that are not files, as a `%%p4`
     cell, are given by name in `sources`."""
@@ -50,8 +47,7 @@ class Diagnostics:
         return self.compilation.render() or "no errors and no warnings"
 
     def _repr_html_(self) -> str:
-        # A file that is not there comes first: what it declares is missed before it, too.
-        found = sorted(self.compilation.diagnostics, key=lambda one: one["code"] != _NO_FILE)
+        found = self.compilation.diagnostics
         body = "".join(self._one(diagnostic) for diagnostic in found)
         if not found and self.compilation.program is None:
             body = '<div class="p4d-one">There is no package instance called <b>main</b>.</div>'
