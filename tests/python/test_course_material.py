@@ -202,6 +202,13 @@ def test_the_folder_named_instead_is_free(tmp_path, monkeypatch):
     assert p4lab("start", "02-frr", ".").stderr.endswith("start 02-frr ../mylab02-2\n")
 
 
+def test_a_check_of_another_labs_folder_has_a_remedy_that_is_not_refused(tmp_path):
+    list(material.start("01-bier", tmp_path / "mine"))
+    told = p4lab("check", "02-frr", tmp_path / "mine").stdout.replace("\n", " ")
+    assert f"start 02-frr {tmp_path / 'mylab02'}" in told
+    assert f"start 02-frr {tmp_path / 'mine'}" not in told
+
+
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x.p4", "bier/../../x", "", "a\\b"])
 def test_a_lab_names_files_below_p4_only(path):
     with pytest.raises(ValueError, match="below p4/"):

@@ -338,14 +338,14 @@ def _tell_of_files(shown: Console, course: Course, folder: Path, found: Submissi
     """The given files that differ: `run` has another program then."""
     from p4lab.cli.running import newer
     from p4lab.course.home import command
-    from p4lab.course.material import is_older
+    from p4lab.course.material import begun_for_another, is_older
     from p4lab.grading.submission import not_judged
 
     if is_older(course.name, folder):
         shown.print(newer(course.name, folder), style="bold yellow", markup=False, soft_wrap=True)
     for name in found.changed:
         shown.print(not_judged(name), style="bold yellow", markup=False, soft_wrap=True)
-    if found.changed:
+    if found.changed and not begun_for_another(course.name, folder):
         start = f"{command()} start {course.name} {shlex.quote(str(folder))}"
         files = "it" if len(found.changed) == 1 else "them"
         more = f"run and trace use yours. To get the starter's back, delete {files}, then: {start}"

@@ -111,7 +111,7 @@ def start(lab: str, folder: Path) -> Iterator[tuple[str, State]]:
     solution, LabError, and OSError where the folder cannot be written.
     """
     student(lab)
-    if other := _other(lab, folder):
+    if other := begun_for_another(lab, folder):
         raise BegunForAnother(lab, folder, other)
     begun = renewal.begun_with(folder)
     try:
@@ -143,10 +143,10 @@ def _elsewhere(lab: str, folder: Path) -> Path:
     name = own_folder(lab)
     others = (f"{name}-{number}" for number in itertools.count(2))
     tried = (beside.with_name(one) for one in itertools.chain([name], others))
-    return next(one for one in tried if not _other(lab, one))
+    return next(one for one in tried if not begun_for_another(lab, one))
 
 
-def _other(lab: str, folder: Path) -> str:
+def begun_for_another(lab: str, folder: Path) -> str:
     """The other lab that a folder was begun for; empty if there is none."""
     begun = renewal.begun_for(folder) or _nearest(lab, renewal.begun_with(folder))
     return "" if begun == lab else begun
@@ -184,7 +184,7 @@ def starter_of(lab: str) -> Iterator[tuple[str, str]]:
 
 def is_older(lab: str, folder: Path) -> bool:
     """Whether a lab has changed since a student began it in this folder. Raises LabError."""
-    begun = {} if _other(lab, folder) else renewal.begun_with(folder)
+    begun = {} if begun_for_another(lab, folder) else renewal.begun_with(folder)
     return any(begun.get(name, text) != text for name, text in starter_of(lab))
 
 
@@ -198,6 +198,9 @@ def lacking(lab: str, folder: Path, of: _engine.Compilation | None = None) -> It
         missed = " ".join(f"{one['message']} {one['hint']}" for one in of.diagnostics)
         empty = [name for name in empty if os.path.normpath(folder / name) in read]
         gone = [name for name in gone if str(folder / name) in missed]
+    if (empty or gone) and (other := begun_for_another(lab, folder)):
+        yield str(BegunForAnother(lab, folder, other))
+        return
     again = f"{command()} start {lab}"
     if folder.resolve() != work_on(lab):
         again += f" {shlex.quote(str(folder))}"
