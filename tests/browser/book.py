@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 from p4lab.notebook.pace import chromium
 
-__all__ = ["IDLE", "Book", "chromium", "copy_of", "opened"]
+__all__ = ["IDLE", "Book", "chromium", "code_cells", "copy_of", "opened"]
 
 PATIENCE = 60_000  # milliseconds: a test fails by what it sees, not by how fast
 IDLE = "text=| Idle"  # in the status bar, after the kernel's name
@@ -56,10 +57,13 @@ class Book:
         )
         return cell.first
 
-    def run_all(self) -> None:
-        """Runs every cell from top to bottom, and waits for the last one."""
+    def run_all(self, cells: int) -> None:
+        """Runs every cell from top to bottom, and waits for the last of so many code cells: a long
+        notebook comes to the page bit by bit, and another may be the last one there."""
+        shown = self.page.locator(".jp-CodeCell")
+        expect(shown).to_have_count(cells, timeout=PATIENCE)
         self.menu("Run", "Run All Cells")
-        last = self.page.locator(".jp-CodeCell").last
+        last = shown.last
         expect(last.locator(".jp-InputPrompt")).to_have_text("[*]:", timeout=PATIENCE)
         self.finished(last)
 
@@ -88,6 +92,12 @@ def opened(url: str, browser_path: str, sign: str = IDLE) -> Iterator[Book]:
         book.open(url, sign)
         yield book
         browser.close()
+
+
+def code_cells(notebook: Path) -> int:
+    """How many cells of a notebook are run."""
+    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    return sum(cell["cell_type"] == "code" for cell in cells)
 
 
 def copy_of(notebook: Path, folder: Path) -> Path:

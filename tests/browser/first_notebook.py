@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from book import PATIENCE, Book, chromium, copy_of, opened
+from book import PATIENCE, Book, chromium, code_cells, copy_of, opened
 from jupyter import jupyter
 from p4lab.course.home import HERE
 from p4lab.course.material import start
@@ -31,5 +31,5 @@ def running(home: Path) -> Iterator[Book]:
         assert BROWSER is not None
         with opened(server.url, BROWSER) as book:
             book.folder = notebook.parent
-            book.run_all()
+            book.run_all(code_cells(notebook))
             yield book

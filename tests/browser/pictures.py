@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "browser")]
 from PIL import Image  # noqa: E402
 from playwright.sync_api import Locator  # noqa: E402
 
-from book import Book, chromium, copy_of, opened  # noqa: E402
+from book import Book, chromium, code_cells, copy_of, opened  # noqa: E402
 from jupyter import jupyter  # noqa: E402
 from p4lab.notebook.pace import solved  # noqa: E402
 
@@ -147,7 +147,7 @@ def main() -> None:
                 jupyter(notebook, home, P4LAB_FOLDER=str(ROOT / "p4")) as server,
                 opened(server.url, browser) as book,
             ):
-                book.run_all()
+                book.run_all(code_cells(notebook))
                 book.page.set_viewport_size({"width": 1360, "height": 1500})
                 labs[lab](book)
 
