@@ -22,6 +22,11 @@ class MissingError(Plain, AttributeError):
     """A method that an object lacks; the message has those it has."""
 
 
+def foreign_line(error: UnicodeDecodeError) -> int:
+    """The line of a text, from 1, whose bytes are of another encoding."""
+    return error.object.count(b"\n", 0, error.start) + 1
+
+
 class Interrupted(Plain, KeyboardInterrupt):
     """What a user has interrupted, and how to go on."""
 

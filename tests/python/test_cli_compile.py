@@ -98,7 +98,7 @@ def test_files_that_are_no_text_are_named(tmp_path: Path) -> None:
     program = tmp_path / "binary.p4"
     program.write_bytes(b"\xff\xfe\x00")
     done = p4lab("compile", program)
-    assert done.returncode == 1 and "UTF-8" in done.stderr
+    assert done.returncode == 1 and "line 1 is not UTF-8; save the file as UTF-8" in done.stderr
 
 
 @pytest.mark.parametrize(

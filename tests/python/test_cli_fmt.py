@@ -50,7 +50,7 @@ def test_what_cannot_be_read_is_left_alone(messy: Path, tmp_path: Path) -> None:
     done = p4lab("fmt", broken, binary, messy)
     assert done.returncode == 2 and done.stderr.count("\n") == 2
     assert "broken.p4:2:1: this comment is never closed" in done.stderr
-    assert "binary.p4: this is not UTF-8 text" in done.stderr
+    assert "binary.p4: line 1 is not UTF-8; the file is left alone" in done.stderr
     assert broken.read_text() == "struct  s {}\n/* open"
     assert messy.read_bytes().decode() == TIDY
 

@@ -17,8 +17,7 @@ impl DiskFiles {
     }
 
     fn read_text(&self, path: &str) -> Result<String, String> {
-        let text = read_regular_file(path, self.max_bytes)?;
-        String::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_string())
+        as_text(read_regular_file(path, self.max_bytes)?)
     }
 }
 
@@ -30,6 +29,15 @@ impl FileProvider for DiskFiles {
             Ok(_) => Some(self.read_text(path)),
         }
     }
+}
+
+/// The text of a file; the error says which line was saved in another encoding.
+pub fn as_text(bytes: Vec<u8>) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let right = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = right.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        format!("line {line} is not UTF-8; save the file as UTF-8")
+    })
 }
 
 /// The bytes of a regular file of at most `max_bytes`; the error is half a sentence about the file.

@@ -1,6 +1,6 @@
 //! The language server on standard input and output, and the formatter.
 
-use crate::files::read_regular_file;
+use crate::files::{as_text, read_regular_file};
 use p4_driver::later_passes;
 use p4_lsp::{Config, Files, Server};
 use p4_syntax::Limits;
@@ -70,10 +70,7 @@ impl Files for Disk {
             return Some(Err(reason.to_string()));
         }
         let most = Limits::default().max_file_bytes as u64;
-        let bytes = read_regular_file(path, most);
-        Some(bytes.and_then(|bytes| {
-            String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_string())
-        }))
+        Some(read_regular_file(path, most).and_then(as_text))
     }
 
     fn programs(&self, folder: &str) -> Vec<String> {

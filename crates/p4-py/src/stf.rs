@@ -1,6 +1,6 @@
 //! `stf`: a script run on a switch of its own.
 
-use crate::files::read_regular_file;
+use crate::files::{as_text, read_regular_file};
 use crate::program::Program;
 use crate::switch::Arrival;
 use crate::trace::lazy_arrival_dict;
@@ -28,9 +28,9 @@ pub fn stf<'py>(
     then: &str,
     traced: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let bytes = read_regular_file(path, MAX_SCRIPT_BYTES).map_err(PyOSError::new_err)?;
-    let mut text =
-        String::from_utf8(bytes).map_err(|_| PyOSError::new_err("it is not UTF-8 text"))?;
+    let mut text = read_regular_file(path, MAX_SCRIPT_BYTES)
+        .and_then(as_text)
+        .map_err(PyOSError::new_err)?;
     if !then.is_empty() {
         text.push('\n');
         text.push_str(then);

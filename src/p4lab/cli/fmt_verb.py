@@ -10,6 +10,7 @@ import typer
 from p4lab import _engine
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail, fail_at
 from p4lab.cli.options import existing_file
+from p4lab.errors import foreign_line
 
 Programs = Annotated[list[Path], typer.Argument(metavar="PROG.p4...", help="The P4 programs.")]
 Check = Annotated[
@@ -56,7 +57,7 @@ def fmt(programs: Programs, check: Check = False, stdout: ToStdout = False) -> N
 
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, UnicodeDecodeError):
-        return " this is not UTF-8 text; the file is left alone."
+        return f" line {foreign_line(error)} is not UTF-8; the file is left alone."
     if isinstance(error, OSError):
         return f" {error.strerror}."
     return f"{error}; the file is left alone."

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from p4lab.errors import foreign_line
 from p4lab.topology.lines import line_table
 
 Place = tuple[str | int, ...]
@@ -47,7 +48,7 @@ def text_of(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
+        line = foreign_line(error)
         raise TextError(f"line {line} is not UTF-8; save the file as UTF-8.") from error
 
 

@@ -21,6 +21,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from p4lab.errors import foreign_line
 from p4lab.grading.workers import GradingError
 
 Kind = Literal["own", "canvas", "moodle"]
@@ -167,7 +168,9 @@ def read(path: Path) -> Roster:
     except OSError as error:
         raise GradingError(f"{path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise GradingError(f"{path}: it is not UTF-8; save it as CSV in UTF-8.") from error
+        raise GradingError(
+            f"{path}: line {foreign_line(error)} is not UTF-8; save it as CSV in UTF-8."
+        ) from error
     if len(data) > LARGEST:
         raise GradingError(f"{path}: too large for a list of students.")
     head = text.split("\n", 1)[0]

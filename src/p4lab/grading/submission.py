@@ -27,6 +27,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from p4lab.errors import foreign_line
 from p4lab.grading import asked
 from p4lab.paths import reading
 from p4lab.plurals import count_of
@@ -521,7 +522,7 @@ def _text(name: str, file: _Found) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = foreign_line(error)
         raise _Refused(f"{name}, line {line}, is not UTF-8; save the file as UTF-8.") from error
 
 

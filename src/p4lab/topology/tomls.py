@@ -15,7 +15,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from p4lab.errors import Plain
+from p4lab.errors import Plain, foreign_line
 from p4lab.topology.lines import line_table
 
 if sys.version_info >= (3, 11):
@@ -102,8 +102,8 @@ def parse_data(raw: bytes, file: str) -> tuple[dict[str, Any], Source]:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
         return tomllib.loads(text), Source(file, line_table(text))
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise FileError([Problem(file, line, "the text is not UTF-8")]) from error
+        problem = Problem(file, foreign_line(error), "the text is not UTF-8")
+        raise FileError([problem]) from error
     except ValueError as error:
         raise FileError([_syntax(file, error)]) from error
     except RecursionError as error:
