@@ -54,7 +54,7 @@ impl fmt::Display for Drop {
             }
             Drop::TooManyPasses => f.write_str("it was resubmitted or recirculated too often"),
             Drop::TooManyPackets => f.write_str("one packet became too many"),
-            Drop::OutOfFuel => f.write_str("a control ran for too long"),
+            Drop::OutOfFuel => f.write_str("a control ran for too long (a million steps is the limit)"),
             Drop::AssertionFailed => f.write_str("an assertion failed"),
             Drop::QueueFull => f.write_str("the port's queue is full"),
             Drop::Stopped => f.write_str("the switch has stopped"),

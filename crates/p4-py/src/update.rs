@@ -242,8 +242,8 @@ fn session(session: Object<'_, '_>) -> PyResult<CloneSession> {
     let [Replica { port, .. }] = replicas[..] else {
         let number: u32 = field!(session, session_id);
         return Err(PyValueError::new_err(format!(
-            "clone session {number} has {} replicas; the engine's sessions have one port, or the \
-             copies of a multicast group",
+            "clone session {number} has {} replicas; the engine's sessions have one port, or \
+             those of a multicast group (SetGroupSession)",
             replicas.len()
         )));
     };

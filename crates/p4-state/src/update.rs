@@ -3,6 +3,7 @@
 use crate::cells::MeterConfig;
 use crate::replication::{CloneSession, Replica};
 use num_bigint::BigUint;
+use std::fmt;
 
 /// One change. An index of `None` means all cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +133,43 @@ pub enum Args {
     /// By parameter name, in any order
     Named(Vec<(String, BigUint)>),
     InOrder(Vec<BigUint>),
+}
+
+/// As a person reads it: `I.set(v=7, w=3)`, `member 4`.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Action(action) => action.fmt(f),
+            Target::Member(member) => write!(f, "member {member}"),
+            Target::Group(group) => write!(f, "group {group}"),
+        }
+    }
+}
+
+impl fmt::Display for ActionSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let args: Vec<String> = match &self.args {
+            Args::Named(args) => args
+                .iter()
+                .map(|(n, value)| format!("{n}={value}"))
+                .collect(),
+            Args::InOrder(args) => args.iter().map(BigUint::to_string).collect(),
+        };
+        write!(f, "{}({})", self.name, args.join(", "))
+    }
+}
+
+/// As a line of simple_switch_CLI has it.
+impl fmt::Display for Match {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Match::Exact(value) | Match::Optional(value) => value.fmt(f),
+            Match::Lpm { value, length } => write!(f, "{value}/{length}"),
+            Match::Ternary { value, mask } => write!(f, "{value:#x}&&&{mask:#x}"),
+            Match::Range { low, high } => write!(f, "{low}->{high}"),
+            Match::Any => f.write_str("anything"),
+        }
+    }
 }
 
 /// What a key must look like.

@@ -34,7 +34,7 @@ Culprit = tuple[Place | None, str]
 _ENDLESS = {
     "it was resubmitted or recirculated too often",
     "one packet became too many",
-    "a control ran for too long",
+    "a control ran for too long (a million steps is the limit)",
 }
 
 _EMPTY = ("0", "false", "invalid")

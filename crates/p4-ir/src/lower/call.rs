@@ -110,6 +110,7 @@ impl<'a> Lowerer<'a, '_> {
         // If evaluating an argument may call something, it may be this very routine.
         let apart = args.iter().any(|arg| self.has_side_effects(&arg.value));
         let mut inputs = Vec::new();
+        let mut undefined = Vec::new();
         let mut outputs = Vec::new();
         for i in as_written(params.len(), order) {
             let param = &params[i];
@@ -137,15 +138,16 @@ impl<'a> Lowerer<'a, '_> {
                     inputs.push((slot, copy, n));
                 }
                 Some(s) => self.move_words(slot, s, n),
-                None if n > 0 => {
-                    self.emit(Op::Undefine { d: slot, n });
-                }
+                None if n > 0 => undefined.push((slot, n)),
                 None => {}
             }
             outputs.extend(place.map(|place| (place, slot)));
         }
         for (slot, copy, n) in inputs {
             self.move_words(slot, copy, n);
+        }
+        for (d, n) in undefined {
+            self.emit(Op::Undefine { d, n });
         }
         self.emit(Op::Call { t: routine });
         for (place, slot) in outputs {

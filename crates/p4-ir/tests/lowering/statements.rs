@@ -168,6 +168,23 @@ fn arguments_are_evaluated_from_left_to_right_and_copied() {
     );
 }
 
+// If this fails, an `out` parameter begins with what an inner call of the same function left in it.
+#[test]
+fn a_call_within_its_own_arguments_leaves_no_value_behind() {
+    let declarations = "
+        bit<8> kept(out bit<8> p, in bit<8> v) { if (v != 0) { p = v; } return p; }
+        bit<8> through(in bit<8> v) { bit<8> own; return kept(own, v); }";
+    let body = "
+        meta.x = kept(meta.y, kept(meta.z, 5) & 0);
+        kept(meta.w, through(7) & 0);";
+    let meta = "bit<8> x; bit<8> y; bit<8> z; bit<8> w;";
+    let mut bench = Bench::new(&control(declarations, meta, "", body));
+    bench.set("meta.w", &[9]);
+    bench.control();
+    let leaves = ["x", "y", "z", "w"].map(|leaf| bench.get(&format!("meta.{leaf}")));
+    assert_eq!(leaves, [0, 0, 5, 0]);
+}
+
 #[test]
 fn an_assignment_may_read_what_it_writes() {
     let declarations = "struct pair_t { bit<8> a; bit<8> b; }";

@@ -127,7 +127,7 @@ impl Profiles {
         let members = made
             .members
             .iter()
-            .map(|(handle, action)| format!("member {handle}: {} {:?}", action.name, action.args));
+            .map(|(handle, action)| format!("member {handle}: {action}"));
         let groups = made
             .groups
             .iter()

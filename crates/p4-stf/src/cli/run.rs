@@ -2,7 +2,7 @@
 
 use super::groups::Groups;
 use super::profiles::Profiles;
-use super::tables::{action, entry_key, Handles};
+use super::tables::{action, entry_key, priority_is_missing, Handles};
 use super::values::{integer, matched, number, small};
 use super::{crc, Line};
 use crate::resolve::find_table;
@@ -272,6 +272,7 @@ impl Cli {
         match line.name {
             "table_add" => {
                 let (key, values) = entry_key(target, &table, &args[2..])?;
+                priority_is_missing(target, &key, text(1), values, args)?;
                 let leads = Leads::Action(action(target, text(1), values)?);
                 printed.push(self.insert(target, key, leads)?);
             }
@@ -535,20 +536,15 @@ fn dump(target: &dyn Target, table: &str) -> Result<Printed> {
             let matches: Vec<_> = view
                 .matches
                 .iter()
-                .map(|(name, value)| format!("{name} {value:?}"))
+                .map(|(name, value)| format!("{name}={value}"))
                 .collect();
-            format!(
-                "{}: {} -> {:?}",
-                view.handle,
-                matches.join(", "),
-                view.target
-            )
+            format!("{}: {} -> {}", view.handle, matches.join(", "), view.target)
         })
         .collect();
     let default = state
         .default_action(table)
         .map_err(|error| error.to_string())?;
-    lines.push(format!("default: {} {:?}", default.name, default.args));
+    lines.push(format!("default: {default}"));
     Ok(lines)
 }
 

@@ -127,6 +127,25 @@ pub fn entry_key<'a>(
     Ok((key, rest))
 }
 
+/// Refuses a line whose last value was meant for the action and is taken for the priority.
+pub fn priority_is_missing(
+    target: &dyn Target,
+    key: &EntryKey,
+    action: &str,
+    values: &[String],
+    args: &[String],
+) -> Result<()> {
+    let wanted = target.action_widths(action).len();
+    match args.last() {
+        Some(last) if key.priority > 0 && values.len() + 1 == wanted => Err(format!(
+            "the priority is missing: `{last}` at the end is taken for it, and {action} lacks a \
+             value; {} has ternary, range or optional keys, so a line ends with a priority",
+            key.table
+        )),
+        _ => Ok(()),
+    }
+}
+
 fn matches(table: &TableSchema, texts: &[String]) -> Result<Vec<(String, p4_state::Match)>> {
     let keys = table.keys.iter().filter(|key| key.kind != MatchKind::Other);
     let keys: Vec<_> = keys.collect();

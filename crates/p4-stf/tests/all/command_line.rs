@@ -193,6 +193,10 @@ fn lines_that_fail() {
             "table_add acl set 0&&&0 1->2 => 1 high",
             "is not a priority",
         ),
+        (
+            "table_add acl set 1&&&1 1->2 => 5",
+            "the priority is missing",
+        ),
         ("table_delete route 0", "no entry with handle 0"),
         ("mc_node_associate 1 0", "there is no node 0"),
         ("mc_node_create 1 3 3", "port 3 is given twice"),
