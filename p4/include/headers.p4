@@ -60,9 +60,9 @@ header ethernet_t {
 header bier_t {
     bit<20>  bift_id;     // names sub-domain, BitStringLength and set: which BIFT to look into
     bit<3>   tc;          // traffic class, 0 without MPLS
-    bit<1>   s;           // bottom of stack: sent as 1, ignored when received
+    bit<1>   s;           // bottom of stack: 1 where BIER begins, then left as it is
     bit<8>   ttl;
-    bit<4>   nibble;      // sent as 0, ignored when received
+    bit<4>   nibble;      // 0 where BIER begins, then left as it is
     bit<4>   ver;         // 0
     bit<4>   bsl;         // 1 = 64 bits, 2 = 128, 3 = 256: for tools like Wireshark. Routers go by bift_id.
     bit<20>  entropy;     // the same for all packets of a flow, so that they take the same way

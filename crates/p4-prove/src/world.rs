@@ -198,7 +198,8 @@ pub enum Match {
     Any,
 }
 
-/// Microseconds; later ones are not counted by all that counts in smaller units.
+/// Microseconds (12 days), as the bounds say (prove/compare.py); later ones are not counted by all
+/// that counts in smaller units.
 const LAST_MOMENT: u64 = 1 << 40;
 
 /// Whether a name is, or ends with, that one.

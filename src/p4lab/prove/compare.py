@@ -361,5 +361,6 @@ def describe_bounds(bounds: Bounds, stages: Sequence[Stage] = ()) -> str:
         entries = ", ".join(f"{s.entries} entries with {s.passes} passes" for s in journeys)
     return (
         f"{entries}; packets of up to {bounds.bytes} bytes; {bounds.varbits} length(s) of each "
-        f"varbit field; one multicast group of up to {bounds.copies} copies"
+        f"varbit field; one multicast group of up to {bounds.copies} copies; a switch that started "
+        "less than 12 days ago"
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from p4lab.model.entries_json import to_json
 from p4lab.plurals import count_of
+from p4lab.prove import RATES
 from p4lab.prove.compare import Outcome, Stage, describe_bounds
 from p4lab.prove.cover import Branch
 
@@ -20,7 +21,10 @@ def bounds_told(outcome: Outcome) -> str:
     """Within which bounds two programs are equal."""
     passes = "any number of passes" if outcome.is_for_all_journeys else "so many passes"
     told = f"{passes}; {describe_bounds(outcome.bounds, outcome.stages)}"
-    return f"{told}; meters without rates, so every packet is green" if outcome.has_meters else told
+    if not outcome.has_meters:
+        return told
+    counters = " and ".join(outcome.bounds.counters) or "none"
+    return f"{told}; {RATES}; of counters only these: {counters}"
 
 
 def covered(outcome: Outcome) -> Iterator[str]:
