@@ -4,14 +4,17 @@ somebody else's."""
 from __future__ import annotations
 
 import stat
+import time
 import zipfile
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from p4lab.grading import handins
 from p4lab.grading.handins import Entry, entries
+from p4lab.grading.roster import Person, Roster
+from p4lab.grading.standing import _people
 from p4lab.grading.submission import Wanted, read
 from p4lab.grading.workers import GradingError
 
@@ -170,7 +173,7 @@ def test_what_lies_beside_an_export_is_nobodys(tmp_path, export):
 def test_without_an_export_every_file_is_somebodys(tmp_path):
     """A student whose file has the wrong name must hear of it."""
     found = entries([made(tmp_path / "class", "ada.docx", "bob/", "Thumbs.db")], tmp_path)
-    assert [(one.student, one.loose) for one in found] == [("ada.docx", False), ("bob", False)]
+    assert [(one.student, one.loose) for one in found] == [("ada", False), ("bob", False)]
 
 
 def test_notes_and_lists_are_nobodys_anywhere(tmp_path):
@@ -178,7 +181,7 @@ def test_notes_and_lists_are_nobodys_anywhere(tmp_path):
     beside = ("README.txt", "bob.md", "grades.csv", "rules.toml")
     found = entries([made(tmp_path / "class", *beside, "ada.txt", "readme.p4", "zoe/")], tmp_path)
     assert tuple(one.source[0][0] for one in found if one.loose) == beside
-    assert [one.student for one in found if not one.loose] == ["ada.txt", "readme", "zoe"]
+    assert [one.student for one in found if not one.loose] == ["ada", "readme", "zoe"]
 
 
 def test_a_text_typed_into_moodle_is_named_unless_there_are_files(tmp_path):
@@ -274,3 +277,61 @@ def zipped(folder: Path) -> Path:
         for path in sorted(folder.rglob("*")):
             members.write(path, path.relative_to(folder))
     return archive
+
+
+def test_a_time_without_a_zone_is_that_of_the_deadline(tmp_path, monkeypatch):
+    """Otherwise points would differ by the machine that grades."""
+    berlin = timezone(timedelta(hours=1))
+    folder = made(tmp_path / "class", "ada@2026-11-21T00:30.p4", "bob@2026-11-25.p4")
+    for number, machine in enumerate(("UTC", "Asia/Tokyo")):
+        monkeypatch.setenv("TZ", machine)
+        time.tzset()
+        ada, bob = entries([folder], tmp_path / str(number), zone=berlin)
+        assert ada.when == datetime(2026, 11, 20, 23, 30, tzinfo=timezone.utc)
+        assert bob.when == datetime(2026, 11, 25, tzinfo=berlin)
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_what_is_no_time_and_who_may_be_one_student_is_said(tmp_path):
+    """Otherwise an attempt would become another student without a word."""
+    names = ("eve@gestern.p4", "eve@uni.de.p4", "tim@2.p4", "double/", "double.zip")
+    found = entries([made(tmp_path / "class", *names)], tmp_path)
+    untimed, double = handins.remarks(found)
+    assert untimed.endswith("this is a name: eve@gestern.")
+    assert double == "double and double.zip may be of one student."
+
+
+def test_whatever_a_file_ends_with_it_is_its_students(tmp_path):
+    """A roster would not know `ada.p4.txt`, and ada would get nothing."""
+    names = ("ada.docx", "bob.tar.gz", "cat.p4.txt", "dan.zip.zip", "eve.p4", "eve.docx")
+    found = entries([made(tmp_path / "class", *names)], tmp_path)
+    assert [one.student for one in found] == ["ada", "bob", "cat", "dan", "eve", "eve.docx"]
+
+
+@pytest.mark.parametrize("names", [("ada/", "bob/"), ("ada.p4", "bob.zip")])
+def test_a_class_may_be_in_one_folder_of_its_zip(tmp_path, names):
+    """It would be one student called `submissions`, with the points of somebody."""
+    archive = zipped(made(tmp_path / "class", *(f"submissions/{name}" for name in names)))
+    found = entries([archive], tmp_path / "scratch", lab=["bier/bier.p4", "include/x.p4"])
+    assert [one.student for one in found] == ["ada", "bob"]
+
+
+def test_one_student_in_the_zip_of_a_class_stays_one(tmp_path):
+    """The folders of the lab are nobody's names."""
+    archive = zipped(made(tmp_path / "class", "ada/bier/", "ada/include/"))
+    found = entries([archive], tmp_path / "scratch", lab=["bier/bier.p4", "include/x.p4"])
+    assert [one.student for one in found] == ["ada"]
+
+
+def test_a_folder_of_ilias_is_that_of_the_login(tmp_path):
+    """No roster knows the whole name of the folder."""
+    names = ("Abgaben/Lovelace_Ada_ada_1234/", "Abgaben/Byte_Bob_bob_1235/")
+    found = entries([zipped(made(tmp_path / "class", *names))], tmp_path / "scratch")
+    people = Roster("own", ("id",), (Person("ada"), Person("bob")))
+    assert [[one.id for one in _people(entry, people)] for entry in found] == [["bob"], ["ada"]]
+
+
+def test_one_file_in_place_of_the_class_is_told_what_to_give(tmp_path):
+    with pytest.raises(GradingError, match="give the folder of submissions, or --one"):
+        entries([made(tmp_path, "bob.p4") / "bob.p4"], tmp_path / "scratch")

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from cli_runner import p4lab
+from cli_runner import ROOT, p4lab
+from p4lab.cli import grade_verb
 from p4lab.grading import apart, attempts, found, frames, proving
 from p4lab.grading.attempts import Attempt, attempt, charged, sampled
 from p4lab.grading.course import Course, load
@@ -420,3 +421,13 @@ def test_a_large_class_shares_its_time(course, right, monkeypatch):
     proving.prove(course, rows, task, {}, Hands(2), most=100.0)
     proving.prove(course, rows[:5], task, {}, Hands(2), most=100.0)
     assert given == [2.5] * 40 + [10.0] * 5
+
+
+def test_the_documented_limit_of_a_proof_is_the_one_that_holds():
+    """A report says "more than 40 s" where the documentation promises less."""
+    most = apart.proof_seconds(Limits(), grade_verb.PROVE)
+    text = (ROOT / "docs" / "grading.md").read_text(encoding="utf-8")
+    assert (
+        f"| a proof | about {grade_verb.PROVE:g} s of a core (`--prove`), at most {most} s" in text
+    )
+    assert f"for about {grade_verb.PROVE:g} seconds of a core" in text

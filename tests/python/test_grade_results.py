@@ -302,6 +302,33 @@ def test_a_regrade_tells_whose_points_changed(tmp_path):
     assert not (out / "changes.csv").exists(), "nothing has changed since"
 
 
+def test_a_long_grading_says_how_far_it_is_without_a_terminal(capsys):
+    """Who reads a file or a log of a batch system could not tell a long grading from one that
+    hangs."""
+    now = [0.0]
+    lines = grade_verb.Lines(lambda: now[0])
+    lines.begin(3)
+    for _ in range(3):
+        now[0] += 25
+        lines.done(None)
+    assert capsys.readouterr().err == "3 of 3 judged\n"
+    lines.begin(3 + 2)
+    for _ in range(2):
+        now[0] += 60
+        lines.done(None)
+    assert capsys.readouterr().err == (
+        "3 of 3 judged, 1 of 2 proofs tried\n3 of 3 judged, 2 of 2 proofs tried\n"
+    )
+
+
+def test_a_short_grading_says_nothing_on_the_way(capsys):
+    """Every log of a small class would have lines that say nothing."""
+    lines = grade_verb.Lines(lambda: 0.0)
+    lines.begin(1)
+    lines.done(None)
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("option", "told"),
     [("--roster", "nobody.csv: No such file"), ("--rules", "rules.toml: this is not TOML")],

@@ -86,6 +86,10 @@ def test_two_who_could_be_meant_are_not_guessed_between(tmp_path):
     [
         ("", "neither Canvas' grade book"),
         ("name\nx\n", "neither Canvas' grade book"),
+        ("ID,Vollständiger Name,Bewertung\nx,y,z\n", "with Moodle set to English, or give a list"),
+        ("id,tem\na,t1\n", r"roster.csv:1: there is no column tem; did you mean team\?"),
+        ("id,E-Mail\na,t1\n", r"roster.csv:1: there is no column E-Mail; did you mean email\?"),
+        ("ID,Id,name\na,b,c\n", "roster.csv:1: the column id is there twice"),
         ("id\n", "there is nobody in it"),
         ("id\na\na\n", r"roster.csv:3: 'a' is there twice"),
         ("id,name\n,x\n", r"roster.csv:2: the column id is empty"),
@@ -101,6 +105,70 @@ def test_a_roster_that_is_none_is_a_sentence(tmp_path, text, wrong):
 def test_semicolons_and_empty_lines_are_what_spreadsheets_make(tmp_path):
     found = people(tmp_path, "id;name\r\na1;Doe, John\r\n;\r\n")
     assert [one.name for one in found.people] == ["Doe, John"]
+
+
+def test_columns_of_a_class_list_are_left_alone_and_named(tmp_path):
+    """A class list that has more columns could not be used, or a column would be lost unseen."""
+    found = people(tmp_path, "ID,Name,Team,surname,term,uid,\na1,Ada,t1,x,y,z,\n")
+    assert [(one.id, one.name, one.team) for one in found.people] == [("a1", "Ada", "t1")]
+    told, _ = settled([entry("a1")], [ANN], roster=found)
+    assert told.remarks() == ("Columns of the roster that are not read: surname, term, uid.",)
+
+
+def test_ids_that_differ_in_capitals_are_two_students(tmp_path):
+    """One of them would lose the hand-in that bears exactly their id, or get the other's."""
+    both = people(tmp_path, "id\nAnn\nann\n")
+    assert [one.id for one in both.owners("Ann")] == ["Ann"]
+    assert [one.id for one in both.owners("ann")] == ["ann"]
+    found, _ = settled([entry("ANN")], [ANN], roster=both)
+    assert "Not on the roster: ANN (fits Ann and ann)." in found.remarks()
+
+
+def test_a_typing_mistake_in_a_name_is_seen(tmp_path):
+    """An instructor of two hundred would have to look for whose hand-in it is."""
+    list_ = people(tmp_path, "id\nadda\nbert\n")
+    found, _ = settled([entry("ada"), entry("bert")], [ANN, BOB], roster=list_)
+    assert "Not on the roster: ada (did you mean adda?)." in found.remarks()
+    found, _ = settled([entry("ada"), entry("adda")], [ANN, BOB], roster=list_)
+    assert "Not on the roster: ada." in found.remarks(), "adda has handed in what is hers"
+
+
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("Saturday, 21 November 2026, 2:14 PM", 14),
+        ("Saturday, 21 November 2026, 14:14", 14),
+        ("Sat, 21 Nov 2026, 12:14 am", 0),
+        ("Saturday, November 21, 2026, 12:14 PM", 12),
+        ("2026-11-21 14:14:09", 14),
+    ],
+)
+def test_an_english_time_is_read_whatever_the_locale_is(tmp_path, monkeypatch, text, hour):
+    """On a machine in German all of a class would count as in time."""
+
+    class Local(datetime):
+        strptime = None  # it reads months as the locale spells them
+
+    monkeypatch.setattr(roster, "datetime", Local)
+    sheet = people(tmp_path, MOODLE.replace("Saturday, 21 November 2026, 2:14 PM", text))
+    assert sheet.people[0].when == datetime(2026, 11, 21, hour, 14) and not sheet.unread
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Samstag, 21. November 2026, 22:00",
+        "sábado, 21 de noviembre de 2026, 22:00",
+        "Saturday, 31 November 2026, 2:14 PM",
+        "Saturday, 21 November 2026, 13:14 PM",
+    ],
+)
+def test_a_time_that_is_not_understood_is_not_taken_for_in_time(tmp_path, text):
+    """Who was late would lose nothing, and nobody would know."""
+    sheet = people(tmp_path, MOODLE.replace("Saturday, 21 November 2026, 2:14 PM", text))
+    with pytest.raises(GradingError, match=rf"roster.csv:2: the time '{text}' is not .* English"):
+        standing.agree(COURSE, Rules(due=DUE), sheet)
+    standing.agree(COURSE, NO_RULES, sheet)
 
 
 # ---- Rules --------------------------------------------------------------------------------------
@@ -148,6 +216,71 @@ def test_the_attempt_that_counts(attempt, late, points):
     _, rows = settled(tried, [CAT, ANN], given)
     assert rows["ann"].verdict.points == points
     assert f"the {attempt} one" in rows["ann"].notes[0]
+
+
+@pytest.mark.parametrize("rows", [(CAT, ANN), (ANN, CAT)])
+def test_the_alphabet_does_not_say_which_is_the_last(tmp_path, rows):
+    """A team would lose points because of the name of the one who handed in the worse."""
+    tried = [entry("bob"), entry("dan")]
+    list_ = people(tmp_path, "id,team\nbob,blue\ndan,blue\n")
+    graded = [Graded(row, files={"x.p4": row.student}) for row in rows]
+    found = standing.settle(COURSE, tried, graded, NO_RULES, list_)
+    assert [row.verdict.points for row in found.rows] == [CAT.points] * 2
+    tied = "2 hand-ins of the same time or number: the best counts."
+    assert all(tied in row.notes for row in found.rows)
+    (told,) = found.remarks()
+    assert "best counts: blue; name hand-ins in their order, such as bob@1 and dan@2." in told
+    timeless = [replace(one, when=None) for one in tried]
+    found = standing.settle(COURSE, timeless, graded, NO_RULES, list_)
+    tied = "2 hand-ins without a time or a number: the best counts."
+    assert all(tied in row.notes for row in found.rows)
+    found = standing.settle(COURSE, timeless, graded, Rules(attempt="best"), list_)
+    assert all("The best of 2 hand-ins counts." in row.notes for row in found.rows)
+    assert not found.remarks()
+
+
+def test_times_of_a_platform_say_which_is_the_last(tmp_path):
+    """Gradescope's folders have no order, and its file has the times."""
+    tried = [entry("bob", -1), entry("dan", -3)]
+    list_ = people(tmp_path, "id,team\nbob,blue\ndan,blue\n")
+    found, rows = settled(tried, [ANN, CAT], roster=list_)
+    assert rows["bob"].verdict.points == ANN.points and not found.remarks()
+    assert "Attempt 2 of 2 counts, the last one." in rows["bob"].notes
+
+
+def test_members_who_hand_in_the_same_are_no_trouble(tmp_path):
+    """A summary that lists every team hides what an instructor has to decide."""
+    list_ = people(tmp_path, "id,team\nbob,blue\ndan,blue\n")
+    found, _ = settled([entry("bob"), entry("dan")], [ANN, ANN], roster=list_)
+    assert not found.remarks()
+
+
+def test_reasons_are_joined_as_one_writes_them():
+    """A student would read "0 of them free.; By hand" and "-0 points"."""
+    given = Rules(due=DUE, per_day=10, adjust=[Adjust(student="cat", points=1, reason="Fair.")])
+    _, rows = settled([entry("cat", 1)], [CAT], given)
+    lost = f"-{CAT.max_points / 10:g} points: 1 day late."
+    assert rows["cat"].notes == (lost, "1 point: By hand: Fair.")
+    text = table.as_csv([rows["cat"].verdict])
+    assert "1 day late; By hand: Fair." in text and "free" not in text
+    _, rows = settled([entry("cat", 1)], [CAT], Rules(due=DUE, per_day=10, free_days=2))
+    assert "0 points: 1 day late, 1 of them free." in rows["cat"].notes
+
+
+def test_changes_by_hand_are_made_in_their_order():
+    """docs/grading.md: `to = 5` and then `points = 5` make 10."""
+    given = [Adjust(student="ann", to=5, reason="x"), Adjust(student="ann", points=5, reason="y")]
+    for adjust, points in ((given, 10), (given[::-1], 5)):
+        _, rows = settled([entry("ann")], [ANN], Rules(adjust=adjust))
+        assert rows["ann"].verdict.points == points
+
+
+def test_nobody_gets_more_than_the_lab_has_by_a_typing_mistake():
+    """250 in place of 25 would be in the grade book."""
+    rule = Adjust(student="ann", to=101, reason="x")
+    with pytest.raises(GradingError, match="set 'ann' to 101 points, but the lab has 100"):
+        standing.agree(COURSE, Rules(adjust=[rule]), None)
+    standing.agree(COURSE, Rules(adjust=[rule.model_copy(update={"to": 100})]), None)
 
 
 def test_late_by_nobody_knows_how_much_is_said(tmp_path):
@@ -228,6 +361,9 @@ def test_free_days_that_are_said_twice_are_not_guessed_between(tmp_path):
         ("due = 'tomorrow'", "due: "),
         ("attempt = 'first'", "attempt: "),
         ("deadline = 2026-01-01", "rules.toml:1: there is no key deadline"),
+        ("dues = 2026-01-01", r"there is no key dues; did you mean due\?$"),
+        ("\nper_day = 10", "rules.toml:2: per_day: without `due` nothing is late"),
+        ("most_days = 0", "rules.toml:1: most_days: without `due` nothing is late"),
         ("[[adjust]]\nstudent = 'a'\nreason = 'x'", "either `points` or `to`"),
         ("x = ", "this is not TOML"),
         ("x = " + "[" * 5000, "this is not TOML"),

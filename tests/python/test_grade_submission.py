@@ -41,7 +41,7 @@ def folder(top, files):
             {"Lab 1/bier/bier.p4": "mine", "Lab 1/bier/v1model.p4": "x"},
             ("bier/bier.p4 is taken from Lab 1/bier/bier.p4.", "1 other file was not looked at."),
         ),
-        ({"bier/bier.p4": "mine", "old/bier.p4": "not"}, ("1 other file was not looked at.",)),
+        ({"bier/bier.p4": "mine", "old/bier.p4": "not"}, ("old/bier.p4 was left out.",)),
         ({"ann_bier.p4": "mine"}, ("bier/bier.p4 is taken from ann_bier.p4.",)),
         (
             {"x/bier.p4": "mine", "__MACOSX/x/bier.p4": "not", ".git/bier.p4": "not"},
@@ -143,7 +143,7 @@ def test_a_lab_with_two_files_knows_them_by_their_names(tmp_path):
     (tmp_path / "three.p4").write_text("3")
     assert (
         submission.read(tmp_path / "three.p4", Wanted(edit)).trouble
-        == "The submission has no a/one.p4, only three.p4."
+        == "The submission has no a/one.p4 or a/two.p4, only three.p4."
     )
 
 
@@ -298,3 +298,42 @@ def test_a_parser_beside_other_work_is_nobodys(tmp_path):
     asked = Wanted(EDIT, given={PARSER: frozenset({submission.digest("as given")})})
     files = {"lab/bier/bier.p4": "mine", "old/include/parser.p4": "changed"}
     assert submission.read(folder(tmp_path / "ann", files), asked).changed == ()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("bier.p4", "bier (1).p4"),
+        ("bier.p4", "bier-2.p4"),
+        ("deep/bier/bier.p4", "deep/bier.p4"),
+    ],
+)
+def test_the_newer_of_two_files_is_not_guessed(tmp_path, names):
+    """The older would be graded, and nobody would hear of the other."""
+    older, newer = names
+    two = folder(tmp_path / "two", {older: "old", newer: "new"})
+    assert submission.read(two, Wanted(EDIT)).trouble.startswith("2 files may be bier/bier.p4 (")
+    same = folder(tmp_path / "same", {older: "same", newer: "same\r\n"})
+    assert submission.read(same, Wanted(EDIT)).files["bier/bier.p4"].strip() == "same"
+
+
+@pytest.mark.parametrize("data", [b"// \xfc\n", "two".encode("utf-16")])
+def test_a_file_that_cannot_be_read_costs_its_own_points_only(tmp_path, data):
+    """One letter in a comment would cost those of all other files."""
+    top = folder(tmp_path / "ann", {"a/one.p4": "1"})
+    (top / "a/two.p4").write_bytes(data)
+    found = submission.read(top, Wanted(("a/one.p4", "a/two.p4")))
+    assert found.files == {"a/one.p4": "1"}
+    assert found.told()[-1].endswith("The starter's is used in its place.")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ann.docx", "is a .docx document; hand in bier/bier.p4 as plain text"),
+        ("ann.tar.gz", "is a .gz file, which is not opened; make a zip of it"),
+    ],
+)
+def test_of_what_kind_a_file_is_and_what_to_do_is_said(tmp_path, name, told):
+    (tmp_path / name).write_bytes(b"PK\x03\x04damaged" if "docx" in name else b"\x1f\x8b")
+    assert told in submission.read(tmp_path / name, Wanted(EDIT)).trouble

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
@@ -26,6 +27,9 @@ PROVE = 10.0
 PROVE_ALL = 600.0
 """Seconds of one core for the proof of a program, and for those of all: of 300 programs the proofs
 are ready within ten minutes also where the steps are slow"""
+
+LINE = 60.0
+"""Seconds between two lines that say how far a grading is, without a terminal"""
 
 
 class Format(str, Enum):
@@ -267,9 +271,35 @@ def _stopped(out: Path) -> NoReturn:
     raise typer.Exit(INTERRUPTED)
 
 
+class Lines:
+    """Says about once a minute how far a grading is, for who reads its output in a file."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._told = clock()
+        self._judged = self._proofs = self._done = 0
+
+    def begin(self, total: int) -> None:
+        """First with how many are to be judged, then with these and the proofs after them."""
+        self._judged, self._proofs = (self._judged or total), total - (self._judged or total)
+
+    def done(self, _: object) -> None:
+        self._done += 1
+        if self._clock() - self._told >= LINE:
+            self._told = self._clock()
+            typer.echo(str(self), err=True)
+
+    def __str__(self) -> str:
+        told = f"{min(self._done, self._judged)} of {self._judged} judged"
+        if self._proofs:
+            told += f", {max(0, self._done - self._judged)} of {self._proofs} proofs tried"
+        return told
+
+
 @contextmanager
 def _progress() -> Iterator[tuple[Callable[[int], None], Callable[[object], None]]]:
-    """A bar on the terminal: to be told how many there are, and of each that is done."""
+    """A bar on the terminal, or a line now and then where there is none: to be told how many there
+    are, and of each that is done."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -281,8 +311,11 @@ def _progress() -> Iterator[tuple[Callable[[int], None], Callable[[object], None
 
     columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
-    quiet = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+    if not console.is_terminal:
+        lines = Lines()
+        yield lines.begin, lines.done
+        return
+    with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("judging", total=None)
         yield (lambda total: progress.update(bar, total=total)), (lambda _: progress.advance(bar))
 
@@ -292,10 +325,11 @@ def _tell(outcome: Outcome, out: Path) -> None:
     from p4lab.grading.writers.text import number, one_line
 
     everybody = [row.verdict for row in outcome.rows]
-    verdicts = Aside(outcome.settled.absent).present(everybody)
+    aside = Aside(outcome.settled.absent, teams=outcome.settled.teams)
+    verdicts = aside.present(everybody)
     trouble = sum(bool(verdict.trouble) for verdict in verdicts)
     typer.echo(
-        f"{count_of(len(verdicts), 'submission')}, median {number(median(verdicts))} of "
+        f"{aside.handed_in(everybody)}, median {number(median(verdicts))} of "
         f"{number(everybody[0].max_points)} points, {trouble} that could not be graded."
     )
     if outcome.known:

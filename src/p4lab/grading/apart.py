@@ -27,6 +27,9 @@ from p4lab.grading.sandbox import Limits, Stopped
 from p4lab.grading.submission import Source, Submission, Wanted
 from p4lab.grading.writers.text import clean, tidied
 
+PROOF_TIMES = 3
+"""So many times the time of a proof its process may take, since no single step of the solver can
+be stopped, and then the time of one judging: a case that is found is tried"""
 PROOF_BYTES = 1 << 30
 """Address space of a proof: of two at once, a small machine has that to spare"""
 
@@ -171,10 +174,15 @@ def _room(limits: Limits, seconds: float) -> Limits:
     """What a proof may take that has so many seconds of one core."""
     return replace(
         limits,
-        cpu_seconds=ceil(3 * seconds) + limits.processor,
+        cpu_seconds=proof_seconds(limits, seconds),
         wall_seconds=20 * seconds + limits.wall_seconds,
         memory_bytes=PROOF_BYTES,
     )
+
+
+def proof_seconds(limits: Limits, seconds: float) -> int:
+    """Processor time after which a proof is stopped that has so many seconds of one core."""
+    return ceil(PROOF_TIMES * seconds) + limits.processor
 
 
 def charge_apart(

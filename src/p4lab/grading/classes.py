@@ -5,11 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timezone
 from pathlib import Path
 
 from p4lab.grading import (
     folder,
     handins,
+    identical,
     journal,
     known,
     proving,
@@ -43,6 +45,11 @@ class Inbox:
     rules: Path | None = None
     cohorts: Sequence[Path] = ()
     one: bool = False
+
+    def lists(self) -> tuple[str, ...]:
+        """The options of what an instructor has written for it."""
+        given = {"--roster": self.roster, "--rules": self.rules}
+        return tuple(option for option, path in given.items() if path)
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,7 @@ def grade(
     """
     check(inbox, out, leave_out)
     decided, people = _decided(inbox)
+    standing.agree(course, decided, people)
     task = Task(course.name, known.wanted(course), how.seed, how.limits, how.prove)
     besides = [out, *leave_out, *filter(None, (inbox.roster, inbox.rules))]
     with (
@@ -117,7 +125,14 @@ def grade(
             found = handins.attempts(inbox.folders)
         else:
             place = Path(scratch) / "class"
-            there = handins.entries(inbox.folders, place, besides, task.wanted.suffix)
+            there = handins.entries(
+                inbox.folders,
+                place,
+                besides,
+                task.wanted.suffix,
+                (decided.due.tzinfo if decided.due else None) or timezone.utc,
+                task.wanted.paths,
+            )
             found = [entry for entry in there if not entry.loose]
             loose = [entry.source[0][0] for entry in there if entry.loose]
         decided = standing.named(decided, found, people)
@@ -152,9 +167,14 @@ def grade(
                 graded, extra = proven.rows, proving.files(key, proven)
             settled = standing.settle(course, found, graded, decided, people)
             earlier = _earlier(inbox.cohorts, Path(scratch) / "earlier", task, hands)
-            alike = _alike(course, settled, earlier)
+            alike = groups(course, _handed_in(settled), _named(earlier))
+            same = identical.groups(course, _handed_in(settled), _named(earlier))
             changed = changes(results.earlier(out), [row.verdict for row in settled.rows])
-            remarks = settled.remarks()
+            unknown = [
+                one for one in found if not (people and people.owners(one.student, one.user))
+            ]
+            remarks = (*settled.remarks(), *handins.remarks(unknown), *_without(inbox, out))
+            remarks += identical.told(same)
             if loose:
                 remarks += (f"Left out as nobody's submission: {', '.join(loose)}.",)
             beside = Beside(
@@ -167,6 +187,9 @@ def grade(
                 course.starter,
                 frozenset(settled.doubtful),
                 remarks,
+                settled.teams,
+                people.most if people else {},
+                inbox.lists(),
             )
             cases = plain.NOISE if course.is_p4 else plain.OTHER_NUMBERS
             noise = cases if any(check.hidden for check in course.checks) else ""
@@ -191,6 +214,15 @@ def _decided(inbox: Inbox) -> tuple[rules.Rules, roster.Roster | None]:
     return decided, roster.read(inbox.roster) if inbox.roster else None
 
 
+def _without(inbox: Inbox, out: Path) -> tuple[str, ...]:
+    """A sentence if the results that are replaced came of a roster or rules, and this run has none:
+    who leaves an option out by mistake loses what was decided."""
+    left = [option for option in results.lists(out) if option not in inbox.lists()]
+    if not left:
+        return ()
+    return (f"The last results in this folder came with {' and '.join(left)}; these do not.",)
+
+
 def _handed_in(settled: Class) -> Files:
     """The files that count, of each team once."""
     seen: set[str] = set()
@@ -202,13 +234,13 @@ def _handed_in(settled: Class) -> Files:
     return found
 
 
-def _alike(course: Course, settled: Class, earlier: Mapping[str, Files]) -> list[Alike]:
-    others = {
+def _named(earlier: Mapping[str, Files]) -> Files:
+    """The files of earlier classes by the name of the class and the student."""
+    return {
         f"{label}/{student}": files
         for label, students in earlier.items()
         for student, files in students.items()
     }
-    return groups(course, _handed_in(settled), others)
 
 
 def _earlier(
@@ -220,7 +252,9 @@ def _earlier(
         label = place.name.removesuffix(".zip") or str(place)
         if label in found:
             raise GradingError(f"{place}: two earlier classes are called {label}; rename one.")
-        there = handins.entries([place], scratch / str(number), suffix=task.wanted.suffix)
+        there = handins.entries(
+            [place], scratch / str(number), suffix=task.wanted.suffix, lab=task.wanted.paths
+        )
         there = [entry for entry in there if not entry.loose]
         read = folder.read_all(there, task, hands)
         found[label] = {

@@ -93,3 +93,12 @@ def earlier(folder: Path) -> list[dict[str, Any]]:
         return list(json.loads(text(folder, RECORDS))["verdicts"])
     except (ValueError, KeyError, TypeError):
         return []
+
+
+def lists(folder: Path) -> list[str]:
+    """The options by which that grading had a roster or rules; empty if nobody knows."""
+    try:
+        found = json.loads(text(folder, RECORDS))["with"]
+    except (ValueError, KeyError, TypeError):
+        return []
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []

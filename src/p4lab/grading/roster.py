@@ -2,7 +2,8 @@
 
 Three kinds are read, by their first line:
 
-own      id, and if wanted name, email, team, user (the platform's number), days (late days)
+own      id, and if wanted name, email, team, user (the platform's number), days (late days), in
+         capitals or not; other columns are left alone
 Canvas   the grade book as Canvas exports it: Student, ID, SIS User ID, SIS Login ID, Section
 Moodle   the grading worksheet of an assignment: Identifier, Full name, ..., Grade, ...
 """
@@ -16,6 +17,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -30,12 +32,21 @@ LARGEST = 16 << 20  # bytes
 _OWN = ("id", "name", "email", "team", "user", "days")
 _CANVAS_IDS = ("ID", "SIS User ID", "SIS Login ID", "Integration ID")
 _LOGIN = re.compile(r"[a-z0-9]([a-z0-9]|-(?=[a-z0-9])){0,18}")
-_MOODLE_TIMES = (
-    "%A, %d %B %Y, %I:%M %p",
-    "%A, %d %B %Y, %H:%M",
-    "%A, %B %d, %Y, %I:%M %p",
-    "%Y-%m-%d %H:%M:%S",
-    "%Y-%m-%d %H:%M",
+MISSPELT = 0.81
+"""How alike a column has to be to one that is read to be taken for a typing mistake: `tem` is one
+of `team`, `surname`, `term` and `uid` are columns of a class list"""
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september",
+           "october", "november", "december")  # fmt: skip
+_CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?"
+_HALF = r"(?:\s?(?P<half>am|pm))?"
+# English whatever the locale is, which strptime goes by.
+_MOODLE_TIMES = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"(?:\w+, )?(?P<day>\d{{1,2}}) (?P<month>[a-z]+) (?P<year>\d{{4}}), {_CLOCK}{_HALF}",
+        rf"(?:\w+, )?(?P<month>[a-z]+) (?P<day>\d{{1,2}}), (?P<year>\d{{4}}), {_CLOCK}{_HALF}",
+        rf"(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d) {_CLOCK}(?P<half>)",
+    )
 )
 
 
@@ -58,25 +69,29 @@ class Person:
 
 @dataclass(frozen=True)
 class Roster:
-    """A course's students in the order of the file, with its columns."""
+    """A course's students in the order of the file, with its columns. `ignored` are columns that
+    nobody reads; `unread` says in a sentence each which times are not understood."""
 
     kind: Kind
     columns: tuple[str, ...]
     people: tuple[Person, ...]
+    most: Mapping[str, str] = field(default_factory=dict)
+    """The points possible of each column, where it is Canvas' grade book"""
+    ignored: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def owners(self, label: str, user: str = "") -> tuple[Person, ...]:
         """Whose an entry is that its platform calls so: one person, or all of a team; empty if
         nobody's, or if it could be several people's."""
-        for found in self._ways(label, user):
-            ids = {person.id for person in found}
-            teams = {person.team for person in found}
-            if len(ids) == 1 and not found[0].team:
-                return tuple(found)
-            if found and len(teams) == 1 and found[0].team:
-                return tuple(one for one in self.people if one.team == found[0].team)
-            if found:
-                return ()
-        return ()
+        found = self.candidates(label, user)
+        teams = {person.team for person in found}
+        if len(teams) == 1 and found[0].team:
+            return tuple(one for one in self.people if one.team == found[0].team)
+        return found if len(found) == 1 else ()
+
+    def candidates(self, label: str, user: str = "") -> tuple[Person, ...]:
+        """All to whom an entry could belong that its platform calls so, by what tells most."""
+        return tuple(next(filter(None, self._ways(label, user)), ()))
 
     def person(self, label: str) -> Person | None:
         """The one person who has this id, email or login; None if there is none, or several."""
@@ -92,6 +107,7 @@ class Roster:
         """The people whom an entry may belong to, by what tells most first."""
         if user:
             yield [one for one in self.people if one.user == user]
+        yield [one for one in self.people if one.id == label]
         key = label.casefold()
         yield [one for one in self.people if one.id.casefold() == key]
         yield [one for one in self.people if key in (one.email.casefold(), _local(one.email))]
@@ -188,20 +204,57 @@ def _roster(path: Path, lines: Sequence[Sequence[str]]) -> Roster:
     if kind is None:
         raise GradingError(
             f"{path}: the first line names no column `id`, and it is neither Canvas' grade book "
-            "nor Moodle's grading worksheet."
+            "nor Moodle's grading worksheet in English; download that with Moodle set to English, "
+            "or give a list with the columns id and name."
         )
+    ignored: tuple[str, ...] = ()
+    if kind == "own":
+        columns = _in_small_letters(columns)
+        ignored = _ignored(columns, path)
     people: list[Person] = []
+    unread: list[str] = []
+    most: Mapping[str, str] = {}
     for number, cells in enumerate(lines[1:], 2):
         row = dict(zip(columns, (cell.strip() for cell in cells), strict=False))
+        if kind == "canvas" and "Points Possible" in row.get("Student", ""):
+            most = row
         person = _PERSON[kind](row, f"{path}:{number}")
         if person is None:
             continue
         if any(person.id == other.id for other in people):
             raise GradingError(f"{path}:{number}: {person.id!r} is there twice.")
+        if kind == "moodle" and person.when is None and (text := _time_of(row)):
+            unread.append(
+                f"{path}:{number}: the time {text!r} is not understood; download the worksheet "
+                "with Moodle set to English."
+            )
         people.append(replace(person, others=person.others | {login_of(person.id)}))
     if not people:
         raise GradingError(f"{path}: there is nobody in it.")
-    return Roster(kind, columns, tuple(people))
+    return Roster(kind, columns, tuple(people), most, ignored, tuple(unread))
+
+
+def _in_small_letters(columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns of a list of one's own, those that are read as `_OWN` spells them."""
+    small = (name.casefold() for name in columns)
+    return tuple(
+        own if own in _OWN and own not in columns else name
+        for own, name in zip(small, columns, strict=True)
+    )
+
+
+def _ignored(columns: Sequence[str], path: Path) -> tuple[str, ...]:
+    """The columns that nobody reads. Raises GradingError for one that is there twice, and for what
+    looks like a typing mistake in one that is missing."""
+    for name in _OWN:
+        if columns.count(name) > 1:
+            raise GradingError(f"{path}:1: the column {name} is there twice.")
+    others = tuple(dict.fromkeys(name for name in columns if name and name not in _OWN))
+    missing = [name for name in _OWN if name not in columns]
+    for name in others:
+        if near := difflib.get_close_matches(plain(name), missing, 1, MISSPELT):
+            raise GradingError(f"{path}:1: there is no column {name}; did you mean {near[0]}?")
+    return others
 
 
 def _kind(columns: Sequence[str]) -> Kind | None:
@@ -209,7 +262,11 @@ def _kind(columns: Sequence[str]) -> Kind | None:
         return "canvas"
     if {"Identifier", "Full name", "Grade"} <= set(columns):
         return "moodle"
-    return "own" if "id" in columns else None
+    if "id" in columns:
+        return "own"
+    # A German Moodle has a column ID, too, but nothing else that a list of one's own has.
+    known = set(map(str.casefold, columns)) & set(_OWN)
+    return "own" if "id" in known and (len(known) > 1 or len(columns) == 1) else None
 
 
 def _own(row: Mapping[str, str], place: str) -> Person | None:
@@ -253,19 +310,43 @@ def _moodle(row: Mapping[str, str], place: str) -> Person | None:
         email,
         row.get("Group", ""),
         number[0],
-        when=_moodle_time(row.get("Last modified (submission)", "")),
+        when=_moodle_time(_time_of(row)),
         row=row,
     )
+
+
+def _time_of(row: Mapping[str, str]) -> str:
+    """When somebody handed in, as the worksheet writes it; empty for who has not."""
+    text = row.get("Last modified (submission)", "")
+    return "" if text == "-" else text
 
 
 def _moodle_time(text: str) -> datetime | None:
     """The time as an English Moodle writes it, which is without a zone; None for any other."""
     for form in _MOODLE_TIMES:
-        try:
-            return datetime.strptime(text, form)
-        except ValueError:
-            continue
+        if found := form.fullmatch(text):
+            with suppress(ValueError):  # such as the 31st of a short month
+                month, hour = _month(found["month"]), int(found["hour"])
+                if found["half"]:
+                    hour = _of_the_day(hour, found["half"].casefold() == "pm")
+                day = int(found["day"])
+                return datetime(int(found["year"]), month, day, hour, int(found["minute"]))
     return None
+
+
+def _month(text: str) -> int:
+    """The number of a month. Raises ValueError."""
+    if text.isdecimal():
+        return int(text)
+    names = [name if len(text) > 3 else name[:3] for name in _MONTHS]
+    return names.index(text.casefold()) + 1
+
+
+def _of_the_day(hour: int, afternoon: bool) -> int:
+    """An hour of a clock with twelve as one of the day. Raises ValueError."""
+    if not 1 <= hour <= 12:
+        raise ValueError(hour)
+    return hour % 12 + (12 if afternoon else 0)
 
 
 _PERSON = {"own": _own, "canvas": _canvas, "moodle": _moodle}

@@ -18,6 +18,8 @@ changes by hand. A TOML file of theirs, so that it survives whatever is graded a
     student = "ada"
     points = 3                          # more, or with a minus less; or `to`: so many
     reason = "The handout was wrong."
+
+Several changes of one student are made in the order of the file.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from pydantic import (
     model_validator,
 )
 
-from p4lab.course.words import TextError, refused, text_of
+from p4lab.course.words import PlacedError, TextError, refused, text_of
 from p4lab.grading.workers import GradingError
 
 if sys.version_info >= (3, 11):
@@ -88,6 +90,13 @@ class Rules(BaseModel):
     canvas: Canvas = Canvas()
     adjust: list[Adjust] = []
 
+    @model_validator(mode="after")
+    def _late_for_something(self) -> Rules:
+        name = "per_day" if self.per_day else "most_days" if self.most_days is not None else ""
+        if name and self.due is None:
+            raise PlacedError((name,), "without `due` nothing is late; write the deadline, too")
+        return self
+
     @field_validator("due", mode="before")
     @classmethod
     def _day_and_time(cls, value: Any) -> Any:
@@ -117,11 +126,16 @@ def read(path: Path) -> Rules:
     except OSError as error:
         raise GradingError(f"{path}: {error.strerror}.") from error
     except ValidationError as error:
-        raise GradingError(f"{path}:{refused(error, Rules, text)}.") from error
+        raise GradingError(sentence(f"{path}:{refused(error, Rules, text)}")) from error
     except TextError as error:
         raise GradingError(f"{path}: {error}") from error
     except (ValueError, RecursionError) as error:
         raise GradingError(f"{path}: this is not TOML: {error}{_remedy(text, error)}.") from error
+
+
+def sentence(told: str) -> str:
+    """With a full stop, unless the sentence has an end."""
+    return told if told.endswith((".", "?", "!")) else f"{told}."
 
 
 def _remedy(text: str, error: Exception) -> str:

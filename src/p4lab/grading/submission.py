@@ -72,6 +72,8 @@ _MADE_NAMES = frozenset({"__MACOSX", "__pycache__", "node_modules"})
 _CHECKOUT = re.compile(r"(?P<root>.*/|)labs/[^/]+/lab\.toml")
 _HANDED_OUT = ("labs", "solutions", "tests", "src", "docs", "crates")
 """Folders of a checkout in which nobody solves a lab"""
+_DOCUMENTS = frozenset({".doc", ".docx", ".odt", ".pdf", ".rtf", ".xlsx", ".ods", ".pptx", ".odp"})
+_ARCHIVES = frozenset({".tar", ".gz", ".tgz", ".bz2", ".xz", ".rar", ".7z"})
 _AGAIN = re.compile(r"(-\d+| ?\(\d+\))$")
 """What Canvas and browsers append to the name of a file that is there for the second time"""
 _APPENDED = ".txt"
@@ -147,6 +149,11 @@ class Wanted:
         suffixes = {PurePosixPath(name).suffix for name in self.edit}
         return ".p4" if ".p4" in suffixes else min(suffixes)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Of all files of the lab that lie in a student's folder."""
+        return (*self.edit, *self.given)
+
     def to_json(self) -> dict[str, Any]:
         given = {name: sorted(digests) for name, digests in self.given.items()}
         return {"edit": list(self.edit), "known": sorted(self.known), "given": given}
@@ -206,9 +213,16 @@ def _read(name: str, path: Path, wanted: Wanted) -> Submission:
         magic = file.read(4)
         if suffix == wanted.suffix:
             return _single(name, path, wanted)
-        if suffix == ".zip" or magic[:2] == b"PK":
+        # A document of Word is a zip inside, of which its author knows nothing.
+        if suffix == ".zip" or (magic[:2] == b"PK" and suffix not in _DOCUMENTS):
             file.seek(0)
             return _in_zip(file, wanted)
+    if suffix in _DOCUMENTS:
+        raise _Refused(
+            f"The submission is a {suffix} document; hand in {_one_of(wanted.edit)} as plain text."
+        )
+    if suffix in _ARCHIVES:
+        raise _Refused(f"The submission is a {suffix} file, which is not opened; make a zip of it.")
     raise _Refused(f"The submission is neither a folder, nor a zip, nor a {wanted.suffix} file.")
 
 
@@ -216,7 +230,10 @@ def _single(name: str, path: Path, wanted: Wanted) -> Submission:
     """One file. Many systems rename files after students: a lab of one file takes any name."""
     found = _Found(name, _reader(path, name))
     if len(wanted.edit) == 1:
-        files, notes = _with_lines({wanted.edit[0]: _text(wanted.edit[0], found)})
+        wanted_name, text = wanted.edit[0], _text(found)
+        files, notes = _with_lines({wanted_name: text})
+        if not text.strip():  # which its student knows by its own name
+            notes += (_taken(wanted_name, found),)
         return Submission(files, notes)
     return _choose([found], wanted)
 
@@ -231,7 +248,7 @@ def _several(source: Source, wanted: Wanted) -> Submission:
 def _choose_or_open(found: Sequence[_Found], wanted: Wanted) -> Submission:
     """If none of the files is asked for, and one of them is a zip, they are in there."""
     zips = [(file.path, file.place) for file in found if file.path.lower().endswith(".zip")]
-    if not zips or any(_match(name, found, wanted.known) for name in wanted.edit):
+    if not zips or any(_match(name, found, wanted) for name in wanted.edit):
         return _choose(found, wanted)
     name, place = zips[0]
     if len(zips) > 1 or place is None:
@@ -358,7 +375,7 @@ def _is_litter(name: str) -> bool:
 
 def _choose(found: Sequence[_Found], wanted: Wanted) -> Submission:
     edit = wanted.edit
-    chosen = {name: hit for name in edit if (hit := _match(name, found, wanted.known))}
+    chosen = {name: hit for name in edit if (hit := _match(name, found, wanted))}
     programs = [
         file
         for file in found
@@ -367,29 +384,47 @@ def _choose(found: Sequence[_Found], wanted: Wanted) -> Submission:
     if not chosen and len(edit) == 1 and len(programs) == 1:
         chosen = {edit[0]: programs[0]}
     if not chosen:
-        raise _Refused(_nothing(found, edit[0]))
+        raise _Refused(_nothing(found, _one_of(edit)))
     place = _place(chosen)
-    notes = [
-        f"{name} is taken from {shown(hit.path)}."
-        for name, hit in chosen.items()
-        if hit.path != name
-    ]
+    notes = [_taken(name, hit) for name, hit in chosen.items() if hit.path != name]
     if place and len(notes) > 1:
         notes = [f"All files are taken from {shown(place)}."]
     notes += [
         f"{name} was not handed in: the starter's is used." for name in edit if name not in chosen
     ]
-    files, mended = _with_lines({name: _text(name, hit) for name, hit in chosen.items()})
-    notes += mended
+    rest = [one for name, hit in chosen.items() for one in _left_out(name, hit, found, wanted)]
+    notes += [f"{shown(one.path)} was left out." for one in rest]
+    texts, unread = _texts(chosen)
+    files, mended = _with_lines(texts)
+    notes += [*unread, *mended]
     if any(text.strip() for text in files.values()):
         blank = [name for name, text in files.items() if not text.strip()]
         notes += [f"{name} is empty: the starter's is used." for name in blank]
     beside = _given(chosen, found, wanted.given)
     changed = tuple(n for n, hit in beside.items() if _digest_of(hit) not in wanted.given[n])
     kept = [file for file in found if PurePosixPath(file.path).name == asked.FILE]
-    left = len(found) - len(chosen) - len(beside) - len(kept)
+    left = len(found) - len(chosen) - len(beside) - len(kept) - len(rest)
     with_it = [file for file in kept if file.path == str(PurePosixPath(place, asked.FILE))]
     return Submission(files, tuple(notes), "", left, changed, _asked(with_it or kept), place)
+
+
+def _taken(name: str, hit: _Found) -> str:
+    return f"{name} is taken from {shown(hit.path)}."
+
+
+def _texts(chosen: Mapping[str, _Found]) -> tuple[dict[str, str], list[str]]:
+    """The texts of the files that can be graded, and a sentence on each of the others: the
+    starter's in its place costs its own points and no others. Refuses if nothing is left."""
+    texts: dict[str, str] = {}
+    refused: list[_Refused] = []
+    for name, hit in chosen.items():
+        try:
+            texts[name] = _text(hit)
+        except _Refused as error:
+            refused.append(error)
+    if refused and not any(text.strip() for text in texts.values()):
+        raise refused[0]
+    return texts, [f"{error} The starter's is used in its place." for error in refused]
 
 
 def _place(chosen: Mapping[str, _Found]) -> str:
@@ -405,7 +440,7 @@ def _asked(kept: Sequence[_Found]) -> Mapping[str, int] | None:
     if len(kept) != 1:
         return None
     try:
-        return asked.read(_text(asked.FILE, kept[0]))
+        return asked.read(_text(kept[0]))
     except _Refused:
         return None
 
@@ -431,26 +466,71 @@ def _given(
     return beside
 
 
-def _match(wanted: str, found: Sequence[_Found], known: frozenset[str]) -> _Found | None:
-    """The file that is meant by `wanted`, or None. Refuses to guess between several."""
+def _match(name: str, found: Sequence[_Found], wanted: Wanted) -> _Found | None:
+    """The file that is meant by `name`, or None. Refuses to guess between several."""
+    for fits in _ways(name):
+        hits = [file for file in found if fits(file.path)]
+        if hits:
+            hits = _own(hits, found, wanted.known)
+        if len(hits) > 1:
+            raise _Refused(_several_may_be(name, hits))
+        if hits:
+            hit = hits[0]
+            near = (str(PurePosixPath(hit.path).parent), _root_of(name, hit))
+            others = _left_out(name, hit, found, wanted)
+            beside = [one for one in others if str(PurePosixPath(one.path).parent) in near]
+            if beside:
+                raise _Refused(_several_may_be(name, [hit, *beside]))
+            return hit
+    return None
+
+
+def _ways(wanted: str) -> tuple[Callable[[str], bool], ...]:
+    """How a file may be called that is meant by `wanted`, the surest first."""
     name = PurePosixPath(wanted).name
-    ways: tuple[Callable[[str], bool], ...] = (
+    return (
         lambda path: path == wanted,
         lambda path: path.endswith("/" + wanted),
         lambda path: PurePosixPath(path).name == name,
         lambda path: _first_name(path) == name,
         lambda path: _first_name(path.lower().removesuffix(_APPENDED)) == name.lower(),
     )
-    for fits in ways:
-        hits = [file for file in found if fits(file.path)]
-        if hits:
-            hits = _own(hits, found, known)
-        if len(hits) > 1:
-            places = ", ".join(sorted(shown(hit.path) for hit in hits)[:3])
-            raise _Refused(f"{len(hits)} files may be {wanted} ({places}); hand in one.")
-        if hits:
-            return hits[0]
-    return None
+
+
+def _left_out(name: str, hit: _Found, found: Sequence[_Found], wanted: Wanted) -> list[_Found]:
+    """Other work of the student that is called like the file which was taken for `name`, and
+    differs from it: it may be the newer. What is another file of the lab is none."""
+    lab = [path for path in wanted.paths if path != name]
+    called = [
+        file
+        for file in found
+        if file.path != hit.path
+        and any(fits(file.path) for fits in _ways(name))
+        and not any(file.path == path or file.path.endswith("/" + path) for path in lab)
+    ]
+    if not called or len(called) >= COMPARED:
+        return []
+    own = _own([hit, *called], found, wanted.known)
+    text = _digest_of(hit)
+    return [one for one in own if one is not hit and not (text and _digest_of(one) == text)]
+
+
+def _root_of(name: str, hit: _Found) -> str:
+    """The folder in which a file has its path in the lab; that of the file if it has another."""
+    inside = hit.path.endswith(name)
+    return str(
+        PurePosixPath(hit.path.removesuffix(name)) if inside else PurePosixPath(hit.path).parent
+    )
+
+
+def _several_may_be(name: str, hits: Sequence[_Found]) -> str:
+    places = ", ".join(sorted(shown(hit.path) for hit in hits)[:3])
+    return f"{len(hits)} files may be {name} ({places}); hand in one."
+
+
+def _one_of(names: Sequence[str]) -> str:
+    """The files of a lab, any of which is enough."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _first_name(path: str) -> str:
@@ -509,8 +589,9 @@ def _nothing(found: Sequence[_Found], wanted: str) -> str:
     return f"The submission has no {wanted}, only {', '.join(names[:SHOWN_NAMES])}{more}."
 
 
-def _text(name: str, file: _Found) -> str:
+def _text(file: _Found) -> str:
     """The text of a file that is to be graded."""
+    name = shown(file.path)  # its author knows it by that
     if len(file.path) > PATH_CHARACTERS:
         raise _Refused(f"The path of {name} has more than {PATH_CHARACTERS} characters.")
     data = file.read()

@@ -61,6 +61,12 @@ class Beside:
     given: Mapping[str, str] = field(default_factory=dict)
     late: frozenset[str] = frozenset()
     remarks: Sequence[str] = ()
+    teams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Those who handed in together, by each of them"""
+    most: Mapping[str, str] = field(default_factory=dict)
+    """The points possible of each column of Canvas' grade book"""
+    lists: Sequence[str] = ()
+    """The options by which there was a roster or rules"""
 
 
 def files(
@@ -83,7 +89,7 @@ def files(
     shown = [for_student(verdict, reveal=reveal) for verdict in full]
     names = file_names(verdict.student for verdict in full)
     called = {student: person.name for student, person in beside.people.items()}
-    aside = summary.Aside(beside.absent, beside.remarks, called)
+    aside = summary.Aside(beside.absent, beside.remarks, called, beside.teams)
     common = (lab, shown, heading, names, beside.alike, beside.changed, aside)
     found = {
         "grades.csv": table.as_csv(shown, beside.people, beside.late),
@@ -115,7 +121,7 @@ def files(
             text = prairielearn.as_json(verdict, notes)
             found[f"prairielearn/{name}/results.json"] = text
     # The last, since it says that all is there.
-    return {**found, "records.json": _records(lab, rows)}
+    return {**found, "records.json": _records(lab, rows, beside.lists)}
 
 
 def _for_platforms(
@@ -128,7 +134,9 @@ def _for_platforms(
         found["junit.xml"] = junit.as_xml(lab, shown)
     if "canvas" in formats:
         assignment = beside.assignment or heading.title
-        found["canvas.csv"] = gradebook.canvas(shown, people, beside.absent, assignment)
+        found["canvas.csv"] = gradebook.canvas(
+            shown, people, beside.absent, assignment, beside.most
+        )
     if "moodle" in formats:
         found["moodle.csv"] = gradebook.moodle(shown, people, beside.absent)
     if "dolos" in formats:
@@ -137,8 +145,8 @@ def _for_platforms(
     return found
 
 
-def _records(lab: str, rows: Sequence[Graded]) -> str:
-    """Every verdict with its hidden cases, one per line."""
+def _records(lab: str, rows: Sequence[Graded], lists: Sequence[str]) -> str:
+    """Every verdict with its hidden cases, one per line, and what lists decided on them."""
     records = [
         {
             **row.verdict.to_json(),
@@ -148,4 +156,5 @@ def _records(lab: str, rows: Sequence[Graded]) -> str:
         for row in rows
     ]
     lines = ",\n".join(json.dumps(record) for record in records)
-    return f'{{"lab": {json.dumps(lab)}, "verdicts": [\n{lines}\n]}}\n'
+    made = f', "with": {json.dumps(list(lists))}' if lists else ""
+    return f'{{"lab": {json.dumps(lab)}{made}, "verdicts": [\n{lines}\n]}}\n'

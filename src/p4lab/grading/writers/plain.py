@@ -15,6 +15,7 @@ from p4lab.grading.record import (
 )
 from p4lab.grading.writers.text import number
 from p4lab.plurals import count_of
+from p4lab.prove import RATES
 
 WARNINGS = "The compiler warns, which costs no points:"
 HIDDEN = "All public cases are right; a hidden case is not."
@@ -79,7 +80,8 @@ def proof(found: Proof) -> str:
     if found.status == "refuted":
         return f"A proof found a packet that is treated wrongly: see the check {found.told}."
     if found.status == "proven":
-        said = f"Proven equal to the reference within these bounds: {found.told}."
+        apart = ", but for rates and counts," if RATES in found.told else ""
+        said = f"Proven equal to the reference{apart} within these bounds: {found.told}."
     else:
         said = f"Sampled, not proven: {found.told}."
     if not found.branches:

@@ -19,9 +19,11 @@ from p4lab.grading.writers.text import (
 STYLE = """
 :root { color-scheme: light dark; --ok: #0b6e4f; --bad: #b3261e; --off: #6b6b6b; --line: #8884; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: .5rem 0; }
+table { border-collapse: collapse; margin: .5rem 0; display: block; overflow-x: auto; }
+/* On a telephone a wide table scrolls; no column gets as narrow as a letter. */
 th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: anywhere; }
+th:first-child, td:first-child, th.told, td.told { min-width: 9rem; }
 td.n, th.n { text-align: right; white-space: nowrap; }
 code, pre { font: 14px/1.4 ui-monospace, monospace; white-space: pre-wrap;
   overflow-wrap: anywhere; }

@@ -64,12 +64,14 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Aside:
-    """Who handed in nothing, sentences that an instructor should read, and the names of students as
-    far as a roster has them."""
+    """Who handed in nothing, sentences that an instructor should read, the names of students as
+    far as a roster has them, and teams."""
 
     absent: frozenset[str] = frozenset()
     remarks: Sequence[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    teams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Those who handed in together, by each of them"""
 
     def called(self, student: str) -> str:
         """A student's id, and the name if that is another."""
@@ -79,6 +81,13 @@ class Aside:
     def present(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         """Those on what was handed in."""
         return [verdict for verdict in verdicts if verdict.student not in self.absent]
+
+    def handed_in(self, verdicts: Sequence[Verdict]) -> str:
+        """How many submissions there are, a team's counted once, and of how many students."""
+        students = [verdict.student for verdict in self.present(verdicts)]
+        count = len({self.teams.get(student, (student,)) for student in students})
+        told = count_of(count, "submission")
+        return told if count == len(students) else f"{told} of {count_of(len(students), 'student')}"
 
 
 NOTHING_ASIDE = Aside()
@@ -118,11 +127,12 @@ def median(verdicts: Sequence[Verdict]) -> float:
 
 def _facts(verdicts: Sequence[Verdict], aside: Aside) -> str:
     most = verdicts[0].max_points
+    handed_in = aside.handed_in(verdicts)
     verdicts = aside.present(verdicts)
     full = sum(verdict.passed for verdict in verdicts)
     trouble = sum(bool(verdict.trouble) for verdict in verdicts)
     told = (
-        f"{count_of(len(verdicts), 'submission')}, median {number(median(verdicts))} of "
+        f"{handed_in}, median {number(median(verdicts))} of "
         f"{number(most)} points, {full} with every check passed, {trouble} that could not be graded"
     )
     return "; ".join(filter(None, (told, proofs(verdicts))))
@@ -224,7 +234,7 @@ def as_html(
 ) -> str:
     """The same with the heat map in it."""
     return page(
-        f"{lab}: {count_of(len(aside.present(verdicts)), 'submission')}",
+        f"{lab}: {aside.handed_in(verdicts)}",
         "\n".join(_html(lab, verdicts, heading, files, alike, changed, aside)),
     )
 
@@ -283,12 +293,14 @@ def _html(
         yield f"<p>{MORE_ALIKE}</p>" if len(alike) > MOST_ROWS else ""
     yield "<h2>Students and checks</h2>"
     yield heatmap.draw(lab, verdicts)
-    yield '<h2>Students</h2><table><tr><th>student</th><th class="n">points</th><th></th></tr>'
+    yield '<h2>Students</h2><table><tr><th>student</th><th class="n">points</th>'
+    yield '<th class="told"></th></tr>'
     for verdict in verdicts:
         link = f"students/{_quoted(files[verdict.student])}.html"
         yield (
             f'<tr><td><a href="{link}">{escaped(aside.called(verdict.student))}</a></td>'
-            f'<td class="n">{number(verdict.points)}</td><td>{escaped(verdict.trouble)}</td></tr>'
+            f'<td class="n">{number(verdict.points)}</td>'
+            f'<td class="told">{escaped(verdict.trouble)}</td></tr>'
         )
     yield "</table>"
 

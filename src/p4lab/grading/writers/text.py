@@ -131,9 +131,16 @@ def _bytes(name: str) -> bytes:
         return name.encode(errors="surrogatepass")
 
 
-_HANDED_IN = (".zip", ".p4", ".py")
+_HANDED_IN = frozenset(
+    {".zip", ".p4", ".py", ".toml", ".txt", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".rar", ".7z"}
+    | {".doc", ".docx", ".odt", ".pdf", ".rtf"}
+)
+"""Ends of the names of what students hand in, whether it can be graded or not"""
 
 
 def student_of(entry: PurePath) -> str:
-    """Whose submission a file or folder is: its name, without the suffix of a zip or program."""
-    return entry.stem if entry.suffix.lower() in _HANDED_IN and entry.stem else entry.name
+    """Whose submission a file or folder is: its name, without what says of which kind it is, such
+    as .p4.txt or .tar.gz."""
+    while entry.suffix.lower() in _HANDED_IN and entry.stem:
+        entry = entry.with_name(entry.stem)
+    return entry.name
