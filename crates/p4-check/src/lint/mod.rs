@@ -9,6 +9,7 @@ mod tna;
 mod tna_headers;
 mod tna_more;
 mod tna_parde;
+mod tna_registers;
 mod tna_values;
 mod tofino;
 mod tofino_actions;

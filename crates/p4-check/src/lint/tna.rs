@@ -112,6 +112,7 @@ impl<'a> Tna<'_, 'a> {
                 let copies = self.copies(method, &own);
                 self.comparisons(method, &own, &copies);
                 self.inputs(method, &own, &copies);
+                super::tna_registers::reads(self.checked, method, self.found);
             }
         }
     }

@@ -293,3 +293,36 @@ fn fields_that_a_register_compares() {
         assert_eq!(codes(&register_action(body)), expected, "{body}");
     }
 }
+
+/// Conditions and sums take the old value of the cell, unless the compiler can put in what was written.
+#[test]
+fn a_register_compares_what_it_held_before() {
+    let none: [&str; 0] = [];
+    for (body, expected) in [
+        (
+            "v.lo = v.lo + 1; if (v.lo == 3) { o2 = 1; }",
+            &["W0744"][..],
+        ),
+        ("v.lo += 1; if (v.lo == 3) { o2 = 1; }", &["W0744"]),
+        ("v.lo = v.lo + 1; v.hi = v.lo;", &["W0744"]),
+        ("v.lo = v.lo + 1; o2 = v.lo + 1;", &["W0744"]),
+        (
+            "if (v.hi == 1) { v.lo = h.r.f; } if (v.lo == 3) { o2 = 1; }",
+            &["W0744"],
+        ),
+        (
+            "v.lo = v.hi; v.hi = v.hi + 1; if (v.lo == 3) { o2 = 1; }",
+            &["W0744"],
+        ),
+        ("v.lo = v.lo + 1; o2 = v.lo;", &none),
+        ("if (v.lo == 2) { o2 = 1; } v.lo = v.lo + 1;", &none),
+        (
+            "if (v.lo == 2) { v.lo = 0; } else { v.lo = v.lo + 1; }",
+            &none,
+        ),
+        ("v.lo = h.r.f; if (v.lo == 3) { o2 = 1; }", &none),
+        ("v.lo = v.hi; v.hi = v.lo + 10;", &none),
+    ] {
+        assert_eq!(codes(&register_action(body)), expected, "{body}");
+    }
+}
