@@ -292,7 +292,7 @@ def _html(
         yield "</table>"
         yield f"<p>{MORE_ALIKE}</p>" if len(alike) > MOST_ROWS else ""
     yield "<h2>Students and checks</h2>"
-    yield heatmap.draw(lab, verdicts)
+    yield f'<p class="wide">{heatmap.draw(lab, verdicts)}</p>'
     yield '<h2>Students</h2><table><tr><th>student</th><th class="n">points</th>'
     yield '<th class="told"></th></tr>'
     for verdict in verdicts:
