@@ -24,6 +24,10 @@ from hostile.programs import programs
 NAME = "bier/bier.p4"
 
 
+ENDS = (".p4", ".zip", ".txt", ".pdf", ".tar", ".gz")
+"""Of names, which are not a part of a student's"""
+
+
 @dataclass(frozen=True)
 class Hostile:
     """One submission: the name of its file or folder (bytes, as a file system has it), how to make
@@ -35,7 +39,10 @@ class Hostile:
 
     @property
     def student(self) -> str:
-        return self.name.removesuffix(".p4").removesuffix(".zip")
+        name = self.name
+        while (end := Path(name).suffix) in ENDS:
+            name = name.removesuffix(end)
+        return name
 
 
 def corpus(solution: str) -> Iterator[Hostile]:
@@ -83,8 +90,8 @@ def _bytes(solution: str) -> Iterator[Hostile]:
         yield Hostile(f"{name}.p4", _writer(data), expect)
     yield Hostile("sparse.p4", lambda path: _sparse(path, 1 << 34), "larger than 1 MiB")
     yield Hostile("no-suffix", _writer(text), "neither a folder, nor a zip, nor a .p4 file")
-    yield Hostile("essay.pdf", _writer(b"%PDF-1.7"), "neither a folder")
-    yield Hostile("archive.tar.gz", _writer(b"\x1f\x8b\x08junk"), "neither a folder")
+    yield Hostile("essay.pdf", _writer(b"%PDF-1.7"), "a .pdf document; hand in bier/bier.p4")
+    yield Hostile("archive.tar.gz", _writer(b"\x1f\x8b\x08junk"), "make a zip of it")
 
 
 def _sparse(path: Path, size: int) -> None:

@@ -16,10 +16,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grade_verdicts import ANN, BOB, CAT, HEADING
+from p4lab.grading import results
 from p4lab.grading.attempts import FAILS, UNPROMISED
 from p4lab.grading.record import Proof, Verdict
+from p4lab.grading.roster import Person
 from p4lab.grading.writers import (
     dolos,
+    gradebook,
     gradescope,
     heatmap,
     junit,
@@ -31,7 +34,7 @@ from p4lab.grading.writers import (
     table,
     text,
 )
-from p4lab.grading.writers.layout import Graded
+from p4lab.grading.writers.layout import Beside, Graded
 from p4lab.grading.writers.view import for_student
 
 REPORT = """\
@@ -599,3 +602,32 @@ def test_records_have_bounded_size():
     assert len(data["a"]) == text.LIST_ITEMS
     assert len(data["a"][0]) == text.STRING_CHARACTERS
     assert data["b"]["c"] == "\ufffd[2J\ufffd\ufffdok"
+
+
+def test_canvas_gets_no_stranger_and_the_points_of_its_own_column():
+    """It would give a stranger's points to whom it knows by that name, and 25 of 50 to others."""
+    people = {ANN.student: Person(ANN.student, row={"Student": "Ann"}), "bob": Person("bob")}
+    possible = {"Student": "    Points Possible", "Lab 1 (7)": "50", "Lab 2 (8)": "0"}
+    bob = replace(ANN, student="bob")
+    for title, most in (("Lab 1", 50), ("Lab 1 (7)", 50), ("Lab 2", 25), ("Lab 3", 25)):
+        book = gradebook.canvas([ANN, bob], people, frozenset(), title, possible)
+        _, top, *lines = csv.reader(io.StringIO(book))
+        assert (top[-1], len(lines)) == (str(most), 1), title
+        assert float(lines[0][-1]) == ANN.points * most / ANN.max_points
+
+
+def test_what_a_team_hands_in_is_one_submission():
+    """More would be counted than were handed in."""
+    teams = {"ann": ("ann", "dan"), "dan": ("ann", "dan")}
+    three = [replace(ANN, student=name) for name in ("ann", "bob", "dan")]
+    assert summary.Aside(teams=teams).handed_in(three) == "2 submissions of 3 students"
+    assert summary.Aside().handed_in(three) == "3 submissions"
+
+
+def test_the_next_grading_knows_which_lists_there_were(tmp_path):
+    """Without --rules the late days of the last results are lost, and nobody would say so."""
+    for lists in (("--roster", "--rules"), ()):
+        found = layout.files("01-bier", HEADING, [Graded(ANN)], beside=Beside(lists=lists))
+        (tmp_path / "records.json").write_text(found["records.json"])
+        assert results.lists(tmp_path) == list(lists)
+    assert results.lists(tmp_path / "none") == []

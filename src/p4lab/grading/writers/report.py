@@ -24,7 +24,7 @@ table { border-collapse: collapse; margin: .5rem 0; display: block; overflow-x: 
 th, td { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
-th:first-child, td:first-child, th.told, td.told { min-width: 9rem; }
+th:first-child, td:first-child, th:last-child:not(.n), td:last-child:not(.n) { min-width: 9rem; }
 td.n, th.n { text-align: right; white-space: nowrap; }
 code, pre { font: 14px/1.4 ui-monospace, monospace; white-space: pre-wrap;
   overflow-wrap: anywhere; }

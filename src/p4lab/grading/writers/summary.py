@@ -294,13 +294,13 @@ def _html(
     yield "<h2>Students and checks</h2>"
     yield f'<p class="wide">{heatmap.draw(lab, verdicts)}</p>'
     yield '<h2>Students</h2><table><tr><th>student</th><th class="n">points</th>'
-    yield '<th class="told"></th></tr>'
+    yield "<th></th></tr>"
     for verdict in verdicts:
         link = f"students/{_quoted(files[verdict.student])}.html"
         yield (
             f'<tr><td><a href="{link}">{escaped(aside.called(verdict.student))}</a></td>'
             f'<td class="n">{number(verdict.points)}</td>'
-            f'<td class="told">{escaped(verdict.trouble)}</td></tr>'
+            f"<td>{escaped(verdict.trouble)}</td></tr>"
         )
     yield "</table>"
 

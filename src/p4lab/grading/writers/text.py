@@ -141,6 +141,6 @@ _HANDED_IN = frozenset(
 def student_of(entry: PurePath) -> str:
     """Whose submission a file or folder is: its name, without what says of which kind it is, such
     as .p4.txt or .tar.gz."""
-    while entry.suffix.lower() in _HANDED_IN and entry.stem:
+    while entry.suffix.lower() in _HANDED_IN and entry.stem.strip("."):
         entry = entry.with_name(entry.stem)
     return entry.name
