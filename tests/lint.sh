@@ -10,7 +10,10 @@ arguments=()
 for argument; do
     case $argument in
     --emit=*) argument=--emit=dep-info,metadata ;;
-    *=*.rlib) [ -e "${argument#*=}" ] || argument=${argument%.rlib}.rmeta ;;
+    *=*.rlib) # one that an earlier run has built may be of older sources than what was linted since
+        built=${argument#*=} linted=${argument%.rlib}.rmeta
+        [ -e "$built" ] && [ ! "${linted#*=}" -nt "$built" ] || argument=$linted
+        ;;
     esac
     arguments+=("$argument")
 done
