@@ -121,8 +121,8 @@ def test_a_program_in_a_network_is_compiled_as_the_settings_say(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"bls": 64}, "network: there is no key bls; choose from topology, streams, down, bsl"),
-        ({"seed": 3}, "network: there is no key seed"),
+        ({"bls": 64}, "network: unknown key bls; choose from topology, streams, down, bsl"),
+        ({"seed": 3}, "network: unknown key seed"),
     ],
 )
 def test_a_setting_that_no_system_has_is_named(keys: dict[str, object], said: str) -> None:

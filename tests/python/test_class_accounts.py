@@ -198,7 +198,7 @@ def test_settings_that_cannot_be_are_refused(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("idle_minute = 5", ":1: there is no key idle_minute; did you mean idle_minutes?"),
+        ("idle_minute = 5", ":1: unknown key idle_minute; did you mean idle_minutes?"),
         ('port = 1\nmemory_mb = "viel"', ":2: memory_mb: must be a whole number, not 'viel'"),
         ("cores = 0", ":1: cores: must be greater than 0, not 0"),
     ],

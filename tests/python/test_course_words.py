@@ -61,7 +61,7 @@ def first_case(found: Course) -> None:
             f"check.scenario: labs/{NAME}/checks/encap.toml does not exist",
         ),
         ('needs = ["compiles"]', 'needs = ["compile"]', "check.needs: no check compile stands"),
-        ("hidden = 12", "hiden = 12", "check: there is no key hiden; did you mean hidden?"),
+        ("hidden = 12", "hiden = 12", "check: unknown key hiden; did you mean hidden?"),
         ('title = "BIER: multi', 'titel = "BIER: multi', "lab: the key title is missing"),
         ("cases = 3", "cases = 0", "check.cases: must be at least 1, not 0"),
         ("cases = 3", 'cases = "many"', "check.cases: must be a whole number, not 'many'"),

@@ -85,7 +85,7 @@ def _told(first: Mapping[str, Any], model: type[BaseModel]) -> str:
         known = sorted(_keys(model, first["loc"][:-1]))
         near = difflib.get_close_matches(str(key), known, 1)
         more = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
-        return f"there is no key {key}" + (f"; {more}" if known else "")
+        return f"unknown key {key}" + (f"; {more}" if known else "")
     must = re.sub(r"^.*? should ", "must ", said)
     must = re.sub(r"after validation, ", "", must)
     for words, plain in _PLAIN.items():

@@ -170,9 +170,7 @@ def grade(
             alike = groups(course, _handed_in(settled), _named(earlier))
             same = identical.groups(course, _handed_in(settled), _named(earlier))
             changed = changes(results.earlier(out), [row.verdict for row in settled.rows])
-            unknown = [
-                one for one in found if not (people and people.owners(one.student, one.user))
-            ]
+            unknown = [one for one in found if not people or one.student in settled.strangers]
             remarks = (*settled.remarks(), *handins.remarks(unknown), *_without(inbox, out))
             remarks += identical.told(same)
             if loose:

@@ -134,7 +134,8 @@ def remarks(found: Sequence[Entry]) -> tuple[str, ...]:
     told = []
     untimed = sorted({one.student for one in found if _is_untimed(one)})
     if untimed:
-        told.append(f"What follows the @ is no time, so this is a name: {', '.join(untimed)}.")
+        listed = ", ".join(untimed)
+        told.append(f"Neither a number nor a time follows the @, so this is a name: {listed}.")
     alike: dict[str, set[str]] = {}
     for one in found:
         if not (one.user or one.members):
@@ -146,7 +147,8 @@ def remarks(found: Sequence[Entry]) -> tuple[str, ...]:
 
 
 def _is_untimed(entry: Entry) -> bool:
-    """Whether a name has an @ as an attempt has, and is no address: these have a dot behind it."""
+    """Whether a name has an @ like an attempt, but no time after it, and is not an e-mail address:
+    an address has a dot after its @."""
     name, at, rest = entry.student.rpartition("@")
     return bool(name and at) and not entry.user and not entry.members and "." not in rest
 

@@ -253,7 +253,7 @@ def _ignored(columns: Sequence[str], path: Path) -> tuple[str, ...]:
     missing = [name for name in _OWN if name not in columns]
     for name in others:
         if near := difflib.get_close_matches(plain(name), missing, 1, MISSPELT):
-            raise GradingError(f"{path}:1: there is no column {name}; did you mean {near[0]}?")
+            raise GradingError(f"{path}:1: unknown column {name}; did you mean {near[0]}?")
     return others
 
 

@@ -423,7 +423,7 @@ def _settings(
     for name, written in (network.model_extra or {}).items():
         if name not in system.settings.model_fields:
             own = ", ".join([*Network.model_fields, *system.settings.model_fields])
-            raise ScenarioError(f"network: there is no key {name}; choose from {own}")
+            raise ScenarioError(f"network: unknown key {name}; choose from {own}")
         yield name, drawing.value(written, names)
 
 

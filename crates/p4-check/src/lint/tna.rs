@@ -67,7 +67,7 @@ struct Tna<'c, 'a> {
 /// For each variable of a method, or field of one, the fields of the packet that it was given
 type Copies = BTreeMap<String, BTreeSet<String>>;
 
-fn first_name(path: &str) -> &str {
+pub(super) fn first_name(path: &str) -> &str {
     path.split(['.', '[']).next().unwrap_or_default()
 }
 

@@ -1,6 +1,7 @@
 //! What the body of a RegisterAction reads. The unit of a register compares and computes with what
 //! the cell held before; only what the body returns can be the new value.
 
+use super::tna::first_name;
 use super::tofino::written_path;
 use super::{constant, Findings};
 use crate::Checked;
@@ -195,10 +196,6 @@ impl Reader<'_, '_> {
         let children = expr.children();
         children.into_iter().all(|e| self.uses(e, state, uses))
     }
-}
-
-fn first_name(path: &str) -> &str {
-    path.split(['.', '[']).next().unwrap_or_default()
 }
 
 /// Whether a place is another one or a part of it.
